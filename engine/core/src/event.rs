@@ -1,0 +1,224 @@
+//! The facts of a run, kept for ever: the only format with a compatibility promise.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::call::Class;
+use crate::catalog::Plugin;
+use crate::limits::LimitResult;
+use crate::verdict::Verdict;
+use crate::{CallError, Millis};
+
+/// Version of the journal's format, in [`Event::RunStarted`].
+pub const FORMAT: u32 = 1;
+
+/// One line of the journal: an event with its number and time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Counts from 0 without gaps.
+    pub n: u64,
+    /// When it happened, on the run's clock.
+    pub at: Millis,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// The run began. Always the first entry.
+    RunStarted(Box<RunStarted>),
+    /// The run's owner was gone and another process carries on.
+    RunResumed {
+        /// RFC 3339 wall time.
+        wall: String,
+    },
+    /// An attempt of a step began.
+    AttemptStarted {
+        /// Which step.
+        step: String,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// Its parameters as the plugin gets them.
+        parameters: Value,
+        /// The window of the step or phase that it measures.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<(Millis, Millis)>,
+    },
+    /// A call that changes the world is about to be made. On disk before it is made.
+    CallIntended(CallId),
+    /// A call was answered.
+    CallAnswered {
+        /// Which call.
+        #[serde(flatten)]
+        id: CallId,
+        /// What was answered.
+        answer: Result<Value, CallError>,
+    },
+    /// The step's plugin is asked to stop.
+    StopRequested {
+        /// Which step.
+        step: String,
+    },
+    /// An attempt ended.
+    AttemptEnded {
+        /// Which step.
+        step: String,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// How.
+        outcome: Outcome,
+    },
+    /// A limit of a step was held against its measurement.
+    LimitChecked {
+        /// Which step.
+        step: String,
+        /// What came out.
+        result: LimitResult,
+    },
+    /// A step will never start.
+    StepSkipped {
+        /// Which step.
+        step: String,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Somebody asked to end the run, or its deadline passed.
+    CancelRequested {
+        /// Who or what, for people.
+        reason: String,
+    },
+    /// No ordinary step is left; `finally` begins.
+    FinallyStarted,
+    /// The engine gave a resource back, or found that it cannot, or keeps it as asked.
+    ResourceSettled {
+        /// Its kind, such as `machine`.
+        kind: String,
+        /// Its id.
+        id: String,
+        /// What became of it.
+        state: ResourceState,
+        /// Why, where it was not deleted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The run is over. Always the last entry.
+    RunEnded {
+        /// How.
+        verdict: Verdict,
+        /// Why, for people.
+        reasons: Vec<String>,
+        /// Wall time spent, seconds, over all lives of the run.
+        wall_s: f64,
+    },
+}
+
+/// How a run began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The run's id.
+    pub run: String,
+    /// The version of `wfe` that began it.
+    pub wfe: String,
+    /// RFC 3339 wall time.
+    pub wall: String,
+    /// Name of the workflow.
+    pub workflow: String,
+    /// What it is, if it says so.
+    pub description: String,
+    /// The file as the user named it.
+    pub file: String,
+    /// SHA-256 of the workflow's text, hexadecimal.
+    pub workflow_digest: String,
+    /// The backend's name.
+    pub backend: String,
+    /// Whether its numbers come from a model.
+    pub simulated: bool,
+    /// The chosen profile.
+    pub profile: Option<String>,
+    /// The inputs' values.
+    pub inputs: BTreeMap<String, Value>,
+    /// The inputs set on the command line, as written.
+    pub set: BTreeMap<String, String>,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// What happens to machines at the end.
+    pub keep: Keep,
+    /// The plugins, pinned.
+    pub plugins: Vec<Plugin>,
+    /// Versions and settings of the backend.
+    pub environment: Vec<(String, String)>,
+    /// The command that repeats the run.
+    pub command: String,
+}
+
+/// Which call of which attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallId {
+    /// Which step; `engine` for the engine's own calls.
+    pub step: String,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// Number of the call in its attempt, from 0.
+    pub call: u64,
+    /// The call's name in the contract.
+    pub name: String,
+    /// Its class.
+    pub class: Class,
+    /// [`crate::call::digest`] of what was asked.
+    pub digest: String,
+    /// The arguments by name. Kept whole: they say what a diverged plugin was expected to ask, and they rebuild a
+    /// simulated world.
+    pub arguments: Value,
+    /// When it was asked.
+    pub asked_at: Millis,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The plugin answered outputs.
+    Succeeded {
+        /// They, as a JSON object.
+        outputs: Value,
+    },
+    /// The plugin answered an error, or was ended.
+    Failed {
+        /// Why.
+        error: CallError,
+    },
+}
+
+/// What became of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResourceState {
+    /// It may exist: its creation was announced, or answered.
+    Live,
+    /// It is gone.
+    Deleted,
+    /// It stays because the user asked for that.
+    Kept,
+    /// It should be gone and may not be.
+    Leaked,
+}
+
+/// Whether machines outlive the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// They are always given back.
+    #[default]
+    Never,
+    /// They stay when the verdict is not pass.
+    OnFailure,
+    /// They always stay.
+    Always,
+}

@@ -1,0 +1,1 @@
+//! HDR histogram log lines, format 1.3: written and read.

@@ -1,0 +1,1 @@
+//! The resources that a run may have created, folded from its events.

@@ -1,0 +1,1 @@
+//! Quantities with their units: durations, rates, sizes, percentages.

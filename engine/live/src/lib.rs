@@ -1,0 +1,1 @@
+//! What touches a real database.

@@ -1,0 +1,2 @@
+//! Repository tasks.
+fn main() {}
