@@ -35,6 +35,10 @@ pub(crate) fn parse(node: &Node, mistakes: &mut Vec<Mistake>) -> Vec<Limit> {
         };
         let any = any_ms(key, stretch, mistakes);
         for (key, value) in entries(value, &quote(&key.text), mistakes).unwrap_or_default() {
+            if key.text.starts_with("any ") {
+                mistakes.push(Mistake::new(key.span, "`any` cannot stand inside of `any`"));
+                continue;
+            }
             limits.extend(limit(key, value, any.map(|ms| (stretch.trim(), ms)), mistakes));
         }
     }

@@ -66,7 +66,7 @@ fn plan_step(index: usize, scope: &Scope<'_>, mistakes: &mut Vec<Mistake>) -> Op
     let before = mistakes.len();
     let grant_node = filled(step.grants.as_ref(), "`grants`", scope, mistakes);
     let grants = grants::read(grant_node.as_ref(), &step.uses.value, mistakes);
-    let broken = mistakes.len() > before;
+    let broken = mistakes.len() > before || step.grants.is_some() != grant_node.is_some();
     let with = step.with.as_ref().map(|node| scope.fill(node, mistakes));
     step.with.iter().for_each(|node| scope.check_outputs(index, node, mistakes));
     let (plugin, kind) = find_kind(step, scope.catalog, mistakes)?;

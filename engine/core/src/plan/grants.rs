@@ -111,7 +111,7 @@ fn ungranted_type((name, span): &(String, crate::diagnostic::Span), cloud: &Clou
         return None;
     }
     let help = suggest::advice(name, cloud.types.iter().map(String::as_str), "the granted types are");
-    let help = help.map(|help| format!("{help}; otherwise add it to `grants`: `cloud.types`"));
+    let help = help.map(|help| format!("{help}\nIf it is right, add it to `cloud.types` of the step's `grants`."));
     Some(Mistake::new(*span, format!("the machine type {} is not granted to this step", quote(name))).help(help))
 }
 

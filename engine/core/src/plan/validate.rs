@@ -111,7 +111,10 @@ impl Subject<'_> {
         let path = path_of(&error.instance_location);
         match &error.kind {
             ErrorKind::AdditionalProperties { got } => got.iter().map(|name| self.unknown_name(&path, name)).collect(),
-            ErrorKind::Required { want } => want.iter().map(|name| self.missing(&path, name)).collect(),
+            ErrorKind::Required { want } => {
+                let missing = want.iter().filter(|name| !self.is_misspelt(&path, name));
+                missing.map(|name| self.missing(&path, name)).collect()
+            }
             ErrorKind::FalseSchema => match path.split_last() {
                 Some((name, parent)) => vec![self.unknown_name(parent, name)],
                 None => vec![Mistake::new(self.span(&path), format!("{} takes no parameters", quote(self.uses)))],
@@ -132,6 +135,14 @@ impl Subject<'_> {
             _ => None,
         });
         Mistake::new(key.unwrap_or_else(|| self.span(path)), message).help(help)
+    }
+
+    /// Whether a missing name is there with a slip, which is reported by itself.
+    fn is_misspelt(&self, path: &[String], name: &str) -> bool {
+        let known = shape::properties(&self.forms_at(path));
+        let Some(Data::Map(entries)) = self.node(path).map(|node| &node.data) else { return false };
+        let unknown = entries.iter().map(|entry| entry.0.text.as_str()).filter(|key| !known.contains(key));
+        unknown.into_iter().any(|key| suggest::nearest(key, known.iter().copied()) == Some(name))
     }
 
     fn missing(&self, path: &[String], name: &str) -> Mistake {

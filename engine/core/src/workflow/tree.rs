@@ -11,7 +11,7 @@ use serde_saphyr::granit_parser::{self as yaml, Event, Parser, ScalarStyle};
 use crate::diagnostic::{Mistake, Source, Span, quote, too_large};
 
 /// The most values that a file may have once its aliases are written out.
-pub const MOST_VALUES: usize = 20_000;
+pub const MOST_VALUES: usize = 10_000;
 /// How deep values may be inside each other.
 pub const MOST_DEPTH: usize = 32;
 
