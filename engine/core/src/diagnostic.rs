@@ -149,7 +149,8 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let margin = " ".repeat(self.line.to_string().len());
         writeln!(f, "error: {}", self.message)?;
-        writeln!(f, "{margin}--> {}:{}:{}", self.file, self.line, self.column)?;
+        let file: String = self.file.chars().map(printable).collect();
+        writeln!(f, "{margin}--> {file}:{}:{}", self.line, self.column)?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{}", format!("{} | {}", self.line, self.source_line).trim_end())?;
         writeln!(f, "{margin} | {}{}", " ".repeat(self.underline.0), "^".repeat(self.underline.1))?;

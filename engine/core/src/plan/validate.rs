@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 
-use boon::{Compiler, Draft, ErrorKind, InstanceLocation, InstanceToken, Schemas, Type, UrlLoader, ValidationError};
+use boon::{
+    Compiler, Draft, ErrorKind, InstanceLocation, InstanceToken, SchemaIndex, Schemas, Type, UrlLoader, ValidationError,
+};
 use serde_json::Value;
 
 use crate::diagnostic::{Mistake, Span, quote};
+use crate::quantity::Kind;
 use crate::workflow::tree::{Data, Node};
 use crate::workflow::{describe, suggest};
 
@@ -40,17 +43,13 @@ impl Subject<'_> {
     /// Everything in the parameters that the schema does not take.
     pub fn mistakes(&self) -> Vec<Mistake> {
         const PLACE: &str = "wfe:///parameters";
-        let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
-        compiler.set_default_draft(Draft::V2020_12);
-        compiler.use_loader(Box::new(NoLoader));
-        let compiled =
-            compiler.add_resource(PLACE, self.schema.clone()).and_then(|()| compiler.compile(PLACE, &mut schemas));
-        let index = match compiled {
+        let mut schemas = Schemas::new();
+        let index = match compile(PLACE, self.schema, &mut schemas) {
             Ok(index) => index,
-            Err(error) => {
+            Err(why) => {
                 let message =
                     format!("the plugin of {} describes its parameters with a broken schema", quote(self.uses));
-                return vec![Mistake::new(self.uses_span, message).help(error.to_string())];
+                return vec![Mistake::new(self.uses_span, message).help(why)];
             }
         };
         match schemas.validate(&self.parameters.value, index) {
@@ -165,32 +164,14 @@ impl Subject<'_> {
             let help = suggest::advice(text, known.iter().copied(), "it can be");
             return Mistake::new(self.span(path), format!("{name} cannot be {given}")).help(help);
         }
-        let number = |value: &serde_json::Number| match self.parameters.quantities.get(path) {
-            Some(kind) => kind.format(value.as_f64().unwrap_or_default()),
-            None => value.to_string(),
-        };
         let rule = match &error.kind {
-            ErrorKind::Type { want, .. } => format!("must be {}", type_words(want.iter())),
             ErrorKind::AnyOf | ErrorKind::OneOf(_) => self.must_be_one_of(path),
-            ErrorKind::Minimum { want, .. } => format!("must be at least {}", number(want)),
-            ErrorKind::Maximum { want, .. } => format!("must be at most {}", number(want)),
-            ErrorKind::ExclusiveMinimum { want, .. } => format!("must be more than {}", number(want)),
-            ErrorKind::ExclusiveMaximum { want, .. } => format!("must be less than {}", number(want)),
-            ErrorKind::MultipleOf { want, .. } => format!("must be a multiple of {}", number(want)),
-            ErrorKind::MinItems { want, .. } => format!("must have at least {want} items"),
-            ErrorKind::MaxItems { want, .. } => format!("must have at most {want} items"),
-            ErrorKind::MinProperties { want, .. } => format!("must have at least {want} entries"),
-            ErrorKind::MaxProperties { want, .. } => format!("must have at most {want} entries"),
-            ErrorKind::MinLength { want, .. } => format!("must have at least {want} characters"),
-            ErrorKind::MaxLength { want, .. } => format!("must have at most {want} characters"),
-            ErrorKind::Pattern { want, .. } => format!("must match {}", quote(want)),
-            ErrorKind::UniqueItems { got: [a, b] } => format!("must not have equal items, but {a} and {b} are"),
-            other => format!("does not fit: {other}"),
+            kind => rule(kind, self.parameters.quantities.get(path).copied()),
         };
-        let quotes =
-            matches!(&error.kind, ErrorKind::Type { want, .. } if want.contains(Type::String)) && self.is_scalar(path);
-        let help = quotes
-            .then(|| format!("put it in quotes: \"{}\"", self.node(path).and_then(Node::text).unwrap_or_default()));
+        let help = match self.node(path).map(|node| &node.data) {
+            Some(Data::Scalar { text, .. }) if wants_text(&error.kind) => Some(format!("put it in quotes: \"{text}\"")),
+            _ => None,
+        };
         Mistake::new(self.span(path), format!("{name} {rule}, but this is {given}")).help(help)
     }
 
@@ -200,10 +181,6 @@ impl Subject<'_> {
             true => "fits none of the forms that it can have".into(),
             false => format!("must be {}", words.into_iter().collect::<Vec<_>>().join(" or ")),
         }
-    }
-
-    fn is_scalar(&self, path: &[String]) -> bool {
-        self.node(path).is_some_and(|node| matches!(&node.data, Data::Scalar { text, .. } if !text.is_empty()))
     }
 
     /// The value at a path.
@@ -230,6 +207,15 @@ impl Subject<'_> {
     }
 }
 
+/// A schema ready to be used; why not, when it is broken.
+fn compile(place: &str, schema: &Value, schemas: &mut Schemas) -> Result<SchemaIndex, String> {
+    let mut compiler = Compiler::new();
+    compiler.set_default_draft(Draft::V2020_12);
+    compiler.use_loader(Box::new(NoLoader));
+    compiler.add_resource(place, schema.clone()).map_err(|error| error.to_string())?;
+    compiler.compile(place, schemas).map_err(|error| error.to_string())
+}
+
 fn path_of(location: &InstanceLocation<'_>) -> Path {
     let name = |token: &InstanceToken<'_>| match token {
         InstanceToken::Prop(name) => name.to_string(),
@@ -252,6 +238,37 @@ fn allowed_words(error: &ValidationError<'_, '_>) -> Vec<String> {
         _ => vec![],
     };
     own.into_iter().chain(error.causes.iter().flat_map(allowed_words)).collect()
+}
+
+fn wants_text(kind: &ErrorKind<'_, '_>) -> bool {
+    matches!(kind, ErrorKind::Type { want, .. } if want.contains(Type::String))
+}
+
+/// What a value must be, after its name; bounds of quantities are said with their unit.
+fn rule(kind: &ErrorKind<'_, '_>, quantity: Option<Kind>) -> String {
+    let number = |value: &serde_json::Number| match quantity {
+        Some(kind) => kind.format(value.as_f64().unwrap_or_default()),
+        None => value.to_string(),
+    };
+    match kind {
+        ErrorKind::Type { want, .. } => format!("must be {}", type_words(want.iter())),
+        ErrorKind::Minimum { want, .. } => format!("must be at least {}", number(want)),
+        ErrorKind::Maximum { want, .. } => format!("must be at most {}", number(want)),
+        ErrorKind::ExclusiveMinimum { want, .. } => format!("must be more than {}", number(want)),
+        ErrorKind::ExclusiveMaximum { want, .. } => format!("must be less than {}", number(want)),
+        ErrorKind::MultipleOf { want, .. } => format!("must be a multiple of {}", number(want)),
+        ErrorKind::MinItems { want, .. } => format!("must have at least {want} items"),
+        ErrorKind::MaxItems { want, .. } => format!("must have at most {want} items"),
+        ErrorKind::MinProperties { want, .. } => format!("must have at least {want} entries"),
+        ErrorKind::MaxProperties { want, .. } => format!("must have at most {want} entries"),
+        ErrorKind::MinLength { want, .. } => format!("must have at least {want} characters"),
+        ErrorKind::MaxLength { want, .. } => format!("must have at most {want} characters"),
+        ErrorKind::Pattern { want, .. } => format!("must match {}", quote(want)),
+        ErrorKind::UniqueItems { got: [a, b] } => {
+            format!("must not have equal items such as number {} and {}", a + 1, b + 1)
+        }
+        other => format!("does not fit ({other})"),
+    }
 }
 
 fn type_words(types: impl Iterator<Item = Type>) -> String {

@@ -94,10 +94,12 @@ impl Workflow {
         Some(Self { name: text(name), description: text(description), inputs, profiles, steps, deadline })
     }
 
-    /// The plugin files that the steps use, as written, each once: texts such as `./fault.wasm#kill-node`.
-    pub fn plugin_files(&self) -> Vec<At<String>> {
+    /// The plugin files that the steps of a file use, as written, each once: texts such as `./fault.wasm#kill-node`.
+    /// They are found in a file with mistakes too, so that plugins can be loaded before all mistakes are reported.
+    pub fn plugin_files(source: &Source) -> Vec<At<String>> {
         let mut files: Vec<At<String>> = vec![];
-        for uses in self.steps.iter().map(|step| &step.uses) {
+        let steps = Self::read(source, &mut vec![]).map(|workflow| workflow.steps).unwrap_or_default();
+        for uses in steps.iter().map(|step| &step.uses) {
             if is_plugin_file(&uses.value) && files.iter().all(|file| file.value != uses.value) {
                 files.push(uses.clone());
             }

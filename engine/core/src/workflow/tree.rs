@@ -189,6 +189,9 @@ fn syntax_mistake(text: &str, error: &yaml::ScanError) -> Mistake {
     use yaml::ErrorKind as Kind;
     let mark = error.marker();
     let span = place(text, *mark, *mark);
+    if matches!(error.kind(), Kind::RecursionLimitExceeded) {
+        return too_deep(span);
+    }
     let line_start = text[..span.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
     let line = text[line_start..].lines().next().unwrap_or("");
     let help = match error.kind() {
@@ -209,6 +212,10 @@ fn syntax_mistake(text: &str, error: &yaml::ScanError) -> Mistake {
         _ => None,
     };
     Mistake::new(span, format!("this is not valid YAML: {}", error.info())).help(help.map(str::to_owned))
+}
+
+fn too_deep(span: Span) -> Mistake {
+    Mistake::new(span, format!("values are nested more than {MOST_DEPTH} deep"))
 }
 
 /// A collection whose end has not come yet.
@@ -262,7 +269,7 @@ impl Builder<'_> {
     fn begin(&mut self, open: Open, span: Span, anchor: usize, tagged: bool) -> Result<(), Mistake> {
         self.refuse_tag(tagged, span)?;
         if self.open.len() >= MOST_DEPTH {
-            return Err(Mistake::new(span, format!("values are nested more than {MOST_DEPTH} deep")));
+            return Err(too_deep(span));
         }
         self.open.push((open, span, anchor));
         Ok(())
@@ -291,7 +298,7 @@ impl Builder<'_> {
         };
         let (count, depth) = (node.count(), node.depth());
         if self.open.len() + depth > MOST_DEPTH {
-            return Err(Mistake::new(span, format!("values are nested more than {MOST_DEPTH} deep")));
+            return Err(too_deep(span));
         }
         self.values += count - 1;
         let node = node.clone();

@@ -50,9 +50,7 @@ fn a_large_file_is_refused() {
 
 #[test]
 fn deep_nesting_is_refused() {
-    insta::assert_snapshot!(first_line(&format!("a: {}", "[".repeat(100_000))), @r#"
-    error: this is not valid YAML: recursion limit exceeded
-    "#);
+    insta::assert_snapshot!(first_line(&format!("a: {}", "[".repeat(100_000))), @"error: values are nested more than 32 deep");
     insta::assert_snapshot!(first_line(&format!("a: {}", "{a: ".repeat(100_000))), @"error: values are nested more than 32 deep");
     let block: String = (0..1_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
     insta::assert_snapshot!(first_line(&block), @"error: values are nested more than 32 deep");

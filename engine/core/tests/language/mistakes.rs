@@ -1085,6 +1085,7 @@ fn mistakes_on_the_command_line() {
 fn five_mistakes_have_five_places() {
     let text = "name: a\nsteps:\n  a: { uses: lod }\n  b:\n    uses: wait-stable\n    needs: [c]\n    with: { hold: 5, hodl: 1m }\n    timeout: 6 hours\n";
     let wrong = plan::build(&Source::new("w.yaml", text), &catalog(), &Choice::default()).unwrap_err();
-    let places: Vec<_> = wrong.list.iter().map(|one| (one.line, one.column, &text[one.span.start..one.span.end])).collect();
+    let places: Vec<_> =
+        wrong.list.iter().map(|one| (one.line, one.column, &text[one.span.start..one.span.end])).collect();
     assert_eq!(places, [(3, 14, "lod"), (6, 13, "c"), (7, 19, "5"), (7, 22, "hodl"), (8, 14, "6 hours")]);
 }
