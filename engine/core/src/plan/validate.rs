@@ -81,21 +81,20 @@ impl Subject<'_> {
         if touches(error, &self.parameters.unknown) {
             return;
         }
-        let here = path_of(&error.instance_location);
-        let mut meant: Vec<Vec<&ValidationError<'_, '_>>> = vec![];
+        let depth = error.instance_location.tokens.len();
+        let mut possible: Vec<Vec<&ValidationError<'_, '_>>> = vec![];
         for cause in &error.causes {
             let mut inner = vec![];
             self.collect(cause, &mut inner);
-            let other_type = inner
-                .iter()
-                .any(|leaf| matches!(leaf.kind, ErrorKind::Type { .. }) && path_of(&leaf.instance_location) == here);
-            let other_word =
-                inner.iter().any(|leaf| matches!(leaf.kind, ErrorKind::Const { .. } | ErrorKind::Enum { .. }));
-            if !other_type && !other_word {
-                meant.push(inner);
+            if !inner.iter().any(|leaf| is_other_form(leaf, depth)) {
+                possible.push(inner);
             }
         }
-        match meant.as_slice() {
+        // The form with the right tag, then the form whose fields are all there, was meant.
+        let is_inside = |leaf: &&ValidationError<'_, '_>| leaf.instance_location.tokens.len() > depth;
+        narrow(&mut possible, |inner| !inner.iter().any(|leaf| is_word_at(leaf, depth + 1)));
+        narrow(&mut possible, |inner| inner.iter().all(is_inside));
+        match possible.as_slice() {
             [one] => leaves.extend(one),
             _ => leaves.push(error),
         }
@@ -118,8 +117,44 @@ impl Subject<'_> {
                 Some((name, parent)) => vec![self.unknown_name(parent, name)],
                 None => vec![Mistake::new(self.span(&path), format!("{} takes no parameters", quote(self.uses)))],
             },
-            _ => vec![self.wrong_value(error, &path)],
+            ErrorKind::AnyOf | ErrorKind::OneOf(_) => self.no_form(error, &path),
+            ErrorKind::Enum { .. } | ErrorKind::Const { .. } => vec![self.wrong_word(error, &path)],
+            kind => vec![self.wrong_value(kind, &path)],
         }
+    }
+
+    /// None of several forms fits, and it is not clear which was meant.
+    fn no_form(&self, error: &ValidationError<'_, '_>, path: &[String]) -> Vec<Mistake> {
+        let words = words_at(error, None);
+        if let Some((place, _)) = words.iter().find(|(place, _)| place == path).or(words.first()) {
+            return vec![self.wrong_word(error, place)];
+        }
+        let known = shape::properties(&self.forms_at(path));
+        if let Some(Data::Map(entries)) = self.node(path).map(|node| &node.data) {
+            let unknown = entries.iter().map(|entry| entry.0.text.as_str()).filter(|key| !known.contains(key));
+            let mistakes: Vec<_> = unknown.map(|key| self.unknown_name(path, key)).collect();
+            if !mistakes.is_empty() {
+                return mistakes;
+            }
+        }
+        vec![self.wrong_value(&error.kind, path)]
+    }
+
+    /// A value is none of the words that it can be.
+    fn wrong_word(&self, error: &ValidationError<'_, '_>, path: &[String]) -> Mistake {
+        let words = words_at(error, Some(path));
+        let given = self.node(path);
+        let help = suggest::advice(
+            given.and_then(Node::text).unwrap_or_default(),
+            words.iter().map(|(_, word)| word.as_str()),
+            "it can be",
+        );
+        let message = format!("{} cannot be {}", self.name(path), given.map_or("nothing".into(), describe));
+        Mistake::new(self.span(path), message).help(help)
+    }
+
+    fn name(&self, path: &[String]) -> String {
+        if path.is_empty() { "`with`".to_owned() } else { quote(&name_of(path)) }
     }
 
     fn unknown_name(&self, path: &[String], name: &str) -> Mistake {
@@ -154,30 +189,24 @@ impl Subject<'_> {
         Mistake::new(self.span(path), message).help(meaning.map(|text| format!("{}: {}", quote(name), text.trim())))
     }
 
-    fn wrong_value(&self, error: &ValidationError<'_, '_>, path: &[String]) -> Mistake {
-        let name = if path.is_empty() { "`with`".to_owned() } else { quote(&name_of(path)) };
-        let given = self.node(path).map_or("nothing".to_owned(), describe);
-        let allowed = allowed_words(error);
-        if !allowed.is_empty() {
-            let known: Vec<_> = allowed.iter().map(String::as_str).collect();
-            let text = self.node(path).and_then(Node::text).unwrap_or_default();
-            let help = suggest::advice(text, known.iter().copied(), "it can be");
-            return Mistake::new(self.span(path), format!("{name} cannot be {given}")).help(help);
-        }
-        let rule = match &error.kind {
+    fn wrong_value(&self, kind: &ErrorKind<'_, '_>, path: &[String]) -> Mistake {
+        let rule = match kind {
             ErrorKind::AnyOf | ErrorKind::OneOf(_) => self.must_be_one_of(path),
             kind => rule(kind, self.parameters.quantities.get(path).copied()),
         };
-        let help = match self.node(path).map(|node| &node.data) {
-            Some(Data::Scalar { text, .. }) if wants_text(&error.kind) => Some(format!("put it in quotes: \"{text}\"")),
+        let node = self.node(path);
+        let help = match node.map(|node| &node.data) {
+            Some(Data::Scalar { text, .. }) if wants_text(kind) => Some(format!("put it in quotes: \"{text}\"")),
             _ => None,
         };
-        Mistake::new(self.span(path), format!("{name} {rule}, but this is {given}")).help(help)
+        let given = node.map_or("nothing".to_owned(), describe);
+        Mistake::new(self.span(path), format!("{} {rule}, but this is {given}", self.name(path))).help(help)
     }
 
     fn must_be_one_of(&self, path: &[String]) -> String {
         let words = shape::words(&self.forms_at(path));
-        match words.is_empty() {
+        let given = self.node(path).map_or("nothing", Node::kind);
+        match words.is_empty() || words.contains(given) {
             true => "fits none of the forms that it can have".into(),
             false => format!("must be {}", words.into_iter().collect::<Vec<_>>().join(" or ")),
         }
@@ -229,15 +258,37 @@ fn touches(error: &ValidationError<'_, '_>, unknown: &BTreeSet<Path>) -> bool {
     unknown.contains(&path_of(&error.instance_location)) || error.causes.iter().any(|cause| touches(cause, unknown))
 }
 
-/// The words that a value could be, over all forms of a choice.
-fn allowed_words(error: &ValidationError<'_, '_>) -> Vec<String> {
+/// Keeps what a test accepts, unless it accepts nothing or there is nothing to choose.
+fn narrow<T>(all: &mut Vec<T>, accept: impl Fn(&T) -> bool) {
+    if all.len() > 1 && all.iter().any(&accept) {
+        all.retain(accept);
+    }
+}
+
+/// Whether an error says that the value itself, `depth` deep, has another form than the schema means.
+fn is_other_form(error: &ValidationError<'_, '_>, depth: usize) -> bool {
+    let own = error.instance_location.tokens.len() == depth;
+    own && matches!(error.kind, ErrorKind::Type { .. } | ErrorKind::Const { .. } | ErrorKind::Enum { .. })
+}
+
+/// Whether an error is about a wrong word at a depth.
+fn is_word_at(error: &ValidationError<'_, '_>, depth: usize) -> bool {
+    error.instance_location.tokens.len() == depth
+        && matches!(error.kind, ErrorKind::Const { .. } | ErrorKind::Enum { .. })
+}
+
+/// The words that a value could be, over all forms of a choice, with the places of the values; of one place if given.
+fn words_at(error: &ValidationError<'_, '_>, only: Option<&[String]>) -> Vec<(Path, String)> {
+    let path = path_of(&error.instance_location);
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let own = match &error.kind {
+    let own: Vec<String> = match &error.kind {
+        _ if only.is_some_and(|only| only != path) => vec![],
         ErrorKind::Enum { want } => want.iter().filter(|value| !value.is_null()).map(word).collect(),
         ErrorKind::Const { want } => vec![word(want)],
         _ => vec![],
     };
-    own.into_iter().chain(error.causes.iter().flat_map(allowed_words)).collect()
+    let inner = error.causes.iter().flat_map(|cause| words_at(cause, only));
+    own.into_iter().map(|word| (path.clone(), word)).chain(inner).collect()
 }
 
 fn wants_text(kind: &ErrorKind<'_, '_>) -> bool {

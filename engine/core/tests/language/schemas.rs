@@ -90,11 +90,19 @@ fn quantities_are_found_behind_references_options_and_choices() {
     assert_eq!(with("{ hold: 0s, weights: { a: 1.5 } }", real()), Ok(weights));
 }
 
+/// Something to do, by its kind.
+#[derive(JsonSchema)]
+#[schemars(tag = "kind", rename_all = "kebab-case")]
+#[allow(dead_code, reason = "only its schema is used")]
+enum Action {
+    Stop { node: u32 },
+    Pause { length: Seconds, mode: Mode },
+}
+
 #[test]
 fn mistakes_in_choices_are_said_at_their_place() {
-    let wrong =
-        with("{ hold: 1m, pauses: [1s, 2], mode: togther, pace: { fixed: { rat: 10/s } }, size: 0.5B }", real());
-    insta::assert_snapshot!(wrong.unwrap_err(), @r#"
+    let wrong = |text: &str| with(text, real()).unwrap_err();
+    insta::assert_snapshot!(wrong("{ hold: 1m, pauses: [1s, 2], mode: togther, pace: { fixed: { rat: 10/s } }, size: 0.5B }"), @r#"
     error: `pauses[1]`: `2` has no unit, but a duration is wanted here
      --> w.yaml:5:36
       |
@@ -109,11 +117,12 @@ fn mistakes_in_choices_are_said_at_their_place() {
       |                                              ^^^^^^^
       = help: did you mean `together`?
 
-    error: `pace` must be a map, but this is a map
-     --> w.yaml:5:61
+    error: `pace.fixed` has no field `rat`
+     --> w.yaml:5:72
       |
-    5 |     with: { hold: 1m, pauses: [1s, 2], mode: togther, pace: { fixed: { rat: 10/s } }, size: 0.5B }
-      |                                                             ^^^^^^^^^^^^^^^^^^^^^^^^
+    5 | …1s, 2], mode: togther, pace: { fixed: { rat: 10/s } }, size: 0.5B }
+      |                                          ^^^
+      = help: did you mean `rate`?
 
     error: `size` must be a whole number, but this is `0.5B`
      --> w.yaml:5:93
@@ -121,6 +130,73 @@ fn mistakes_in_choices_are_said_at_their_place() {
     5 | …, pace: { fixed: { rat: 10/s } }, size: 0.5B }
       |                                          ^^^^
     "#);
+    insta::assert_snapshot!(wrong("{ hold: 1m, pace: { fixd: { rate: 10/s } } }"), @r#"
+    error: `pace` has no field `fixd`
+     --> w.yaml:5:31
+      |
+    5 |     with: { hold: 1m, pace: { fixd: { rate: 10/s } } }
+      |                               ^^^^
+      = help: did you mean `fixed`?
+    "#);
+    insta::assert_snapshot!(wrong("{ hold: 1m, pace: fast }"), @r#"
+    error: `pace` must be a map, but this is `fast`
+     --> w.yaml:5:29
+      |
+    5 |     with: { hold: 1m, pace: fast }
+      |                             ^^^^
+    "#);
+}
+
+#[test]
+fn mistakes_in_tagged_choices_are_said_at_their_place() {
+    let wrong = |text: &str| with(&format!("{{ do: [{text}] }}"), actions()).unwrap_err();
+    insta::assert_snapshot!(wrong("{ kind: pause, length: 3, mode: together }"), @r#"
+    error: `do[0].length`: `3` has no unit, but a duration is wanted here
+     --> w.yaml:5:41
+      |
+    5 |     with: { do: [{ kind: pause, length: 3, mode: together }] }
+      |                                         ^
+      = help: a duration has a unit: us, ms, s, m, h or d, such as `30s` or `1h30m`
+    "#);
+    insta::assert_snapshot!(wrong("{ kind: pause, length: 3s, mode: apart }"), @r#"
+    error: `do[0].mode` cannot be `apart`
+     --> w.yaml:5:51
+      |
+    5 |     with: { do: [{ kind: pause, length: 3s, mode: apart }] }
+      |                                                   ^^^^^
+      = help: it can be `one-by-one`, `together`
+    "#);
+    insta::assert_snapshot!(wrong("{ kind: stp, node: 1 }"), @r#"
+    error: `do[0].kind` cannot be `stp`
+     --> w.yaml:5:26
+      |
+    5 |     with: { do: [{ kind: stp, node: 1 }] }
+      |                          ^^^
+      = help: did you mean `stop`?
+    "#);
+    insta::assert_snapshot!(wrong("{ kind: stop }"), @r#"
+    error: `do[0]` needs the field `node`
+     --> w.yaml:5:18
+      |
+    5 |     with: { do: [{ kind: stop }] }
+      |                  ^^^^^^^^^^^^^^
+    "#);
+    insta::assert_snapshot!(wrong("{ kind: stop, node: first }"), @r#"
+    error: `do[0].node` must be a whole number, but this is `first`
+     --> w.yaml:5:38
+      |
+    5 |     with: { do: [{ kind: stop, node: first }] }
+      |                                      ^^^^^
+    "#);
+}
+
+fn actions() -> Value {
+    #[derive(JsonSchema)]
+    #[allow(dead_code, reason = "only its schema is used")]
+    struct Actions {
+        r#do: Vec<Action>,
+    }
+    schema_for!(Actions).to_value()
 }
 
 #[test]
