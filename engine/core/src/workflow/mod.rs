@@ -6,6 +6,7 @@
 pub mod expression;
 pub(crate) mod fields;
 mod inputs;
+mod reader;
 mod schema;
 mod steps;
 pub(crate) mod suggest;
@@ -15,6 +16,7 @@ pub(crate) use fields::describe;
 pub use inputs::INPUT_KEYS;
 pub(crate) use inputs::unknown_input;
 pub use inputs::{Input, InputType, InputValue, Profile};
+pub use reader::read as read_yaml;
 pub use schema::{schema, schema_with};
 pub use steps::{DuringName, STEP_KEYS, Step};
 
@@ -65,7 +67,7 @@ impl Workflow {
     /// Reads as much as is right. None, with at least one mistake, when the file is no YAML map.
     pub(crate) fn read(source: &Source, mistakes: &mut Vec<Mistake>) -> Option<Self> {
         let start = Span::default();
-        let Some(root) = tree::read(source, mistakes) else {
+        let Some(root) = reader::read(source, mistakes) else {
             if mistakes.is_empty() {
                 mistakes.push(Mistake::new(start, "the file is empty").help(EXAMPLE.to_owned()));
             }

@@ -103,7 +103,7 @@ fn fits(schema: serde_json::Value, text: &str) -> Result<(), String> {
 }
 
 fn to_json(text: &str) -> serde_json::Value {
-    workflow::tree::read(&Source::new("w.yaml", text), &mut vec![]).map(|node| node.to_json()).unwrap_or_default()
+    workflow::read_yaml(&Source::new("w.yaml", text), &mut vec![]).map(|node| node.to_json()).unwrap_or_default()
 }
 
 #[test]
