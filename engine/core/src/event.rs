@@ -105,6 +105,9 @@ pub enum Event {
         /// Why, where it was not deleted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// What an hour of it costs, US dollars, where the backend knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hourly_usd: Option<f64>,
     },
     /// The run is over. Always the last entry.
     RunEnded {
