@@ -42,15 +42,8 @@ impl LoadRecording {
     /// A recording that carries on after the logs of an earlier life, whose torn ends are cut off. Also says, for
     /// people, what of them was dropped.
     pub fn carrying_on(run: &Path, base_s: f64) -> io::Result<(Self, Vec<String>)> {
-        let (recording, notices) = read_logs(run, |path, good_bytes| {
-            OpenOptions::new().write(true).open(path)?.set_len(good_bytes)
-        })?;
+        let (recording, notices) = read_logs(run)?;
         Ok((Self::over(run.join(DIRECTORY), base_s, recording)?, notices))
-    }
-
-    /// What the logs of a run hold. Also says, for people, what of them cannot be read.
-    pub fn read(run: &Path) -> io::Result<(Recording, Vec<String>)> {
-        read_logs(run, |_, _| Ok(()))
     }
 
     fn over(directory: PathBuf, base_s: f64, recording: Recording) -> io::Result<Self> {
@@ -103,15 +96,15 @@ impl Inner {
     }
 }
 
-/// Reads all logs of a run; `whole` gets each one's path and where its last whole interval ends.
-fn read_logs(run: &Path, whole: impl Fn(&Path, u64) -> io::Result<()>) -> io::Result<(Recording, Vec<String>)> {
+/// Reads all logs of a run and cuts each where its last whole interval ends.
+fn read_logs(run: &Path) -> io::Result<(Recording, Vec<String>)> {
     let (mut recording, mut notices) = (Recording::default(), Vec::new());
     for path in logs(&run.join(DIRECTORY))? {
         let text = fs::read(&path)?;
         let log = hlog::read(&String::from_utf8_lossy(&text), |interval| {
             recording.push(interval);
         });
-        whole(&path, log.good_bytes.min(text.len() as u64))?;
+        OpenOptions::new().write(true).open(&path)?.set_len(log.good_bytes.min(text.len() as u64))?;
         let damage = log.damage.iter().map(|damage| format!("line {}: {}", damage.line, damage.problem));
         notices.extend(log.notice.into_iter().chain(damage).map(|text| format!("{}: {text}", path.display())));
     }

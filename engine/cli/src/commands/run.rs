@@ -8,7 +8,7 @@ use wfe_core::backend::Backend;
 use wfe_core::quantity;
 use wfe_report::Document;
 use wfe_runner::run::{Finished, Options, Run};
-use wfe_runner::{journal, telemetry};
+use wfe_runner::journal;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ fn options(
     simulated: bool,
 ) -> Result<Options, Failure> {
     let deadline = args.deadline.as_ref().map(|text| {
-        quantity::parse(quantity::Kind::Duration, text).map_err(|e| Failure::request(format!("--deadline: {e}")))
+        quantity::parse_millis(text).map_err(|e| Failure::request(format!("--deadline: {e}")))
     });
     Ok(Options {
         runs: args.runs.runs_dir.clone(),
@@ -56,7 +56,7 @@ fn options(
         set: args.choice.set.iter().cloned().collect(),
         seed: args.seed,
         keep: args.keep.into(),
-        deadline_ms: deadline.transpose()?.map(|seconds| (seconds * 1000.0) as u64).or(ready.plan.deadline_ms),
+        deadline_ms: deadline.transpose()?.or(ready.plan.deadline_ms),
         backend_options,
         command: command(args),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -88,13 +88,10 @@ fn quoted(word: &str) -> String {
 /// Writes the reports of a finished run and prints its summary or its result; answers the exit code.
 pub fn report(finished: &Finished, json: bool) -> Result<u8, Failure> {
     let entries = journal::read(&finished.directory)?.entries;
-    let samples = wfe_report::read_telemetry(&finished.directory.join(telemetry::FILE));
-    let document = Document::new(&finished.state, &entries, &finished.recording, &samples);
+    let telemetry = wfe_report::load_run(&finished.directory).telemetry;
+    let document = Document::new(&finished.state, &entries, &finished.recording, &telemetry);
     write(&document, &finished.directory)?;
-    match json {
-        true => println!("{}", wfe_report::json(&document)),
-        false => print!("{}", wfe_report::summary(&document, &finished.directory)),
-    }
+    print(&document, &finished.directory, json);
     Ok(finished.state.ended.as_ref().map_or(crate::failure::INFRASTRUCTURE, |ended| ended.verdict.exit_code()))
 }
 
@@ -103,4 +100,12 @@ pub fn write(document: &Document, directory: &Path) -> Result<(), Failure> {
     wfe_report::write_all(document, directory).map_err(|e| {
         Failure::infrastructure(format!("the reports in {} cannot be written: {e}", directory.display()))
     })
+}
+
+/// Prints the summary of a run, or its `result.json`.
+pub fn print(document: &Document, directory: &Path, json: bool) {
+    match json {
+        true => println!("{}", wfe_report::json(document)),
+        false => print!("{}", wfe_report::summary(document, &directory.join("report.html").display().to_string())),
+    }
 }

@@ -113,7 +113,7 @@ impl Backend for Local {
         self.answer(context, call).boxed()
     }
 
-    fn recorded_until<'a>(&'a self, _moment: Millis) -> BoxFuture<'a, ()> {
+    fn recorded_until<'a>(&'a self, _moment: wfe_core::Millis) -> BoxFuture<'a, ()> {
         async move {}.boxed()
     }
 
