@@ -149,7 +149,8 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let margin = " ".repeat(self.line.to_string().len());
         writeln!(f, "error: {}", self.message)?;
-        writeln!(f, "{margin}--> {}:{}:{}", self.file, self.line, self.column)?;
+        let file: String = self.file.chars().map(printable).collect();
+        writeln!(f, "{margin}--> {file}:{}:{}", self.line, self.column)?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{}", format!("{} | {}", self.line, self.source_line).trim_end())?;
         writeln!(f, "{margin} | {}{}", " ".repeat(self.underline.0), "^".repeat(self.underline.1))?;
@@ -177,7 +178,7 @@ impl Diagnostics {
     /// Looks mistakes up in their source.
     pub fn of(source: &Source, mistakes: impl IntoIterator<Item = Mistake>) -> Self {
         let mut mistakes: Vec<_> = mistakes.into_iter().collect();
-        mistakes.sort_by_key(|mistake| mistake.span);
+        mistakes.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
         mistakes.dedup();
         let omitted = mistakes.len().saturating_sub(Self::MOST);
         mistakes.truncate(Self::MOST);
@@ -245,18 +246,11 @@ fn excerpt(rest: &str, offset: usize, span: Span) -> (String, (usize, usize)) {
 
 /// Where to begin a line so that the mistake at byte `at` is well inside what is shown.
 fn cut_before(line: &str, at: usize) -> usize {
-    if line.len() <= WIDTH || at <= BEFORE {
+    let before = line.char_indices().take_while(|(index, _)| *index < at).count();
+    if before + BEFORE <= WIDTH {
         return 0;
     }
-    let fits = line.chars().take(WIDTH + 1).count() <= WIDTH;
-    if fits {
-        return 0;
-    }
-    let mut start = at - BEFORE;
-    while !line.is_char_boundary(start) {
-        start += 1;
-    }
-    start
+    line.char_indices().nth(before - BEFORE).map_or(0, |(index, _)| index)
 }
 
 /// A character as it can be printed in a terminal without moving anything.

@@ -35,6 +35,10 @@ pub(crate) fn parse(node: &Node, mistakes: &mut Vec<Mistake>) -> Vec<Limit> {
         };
         let any = any_ms(key, stretch, mistakes);
         for (key, value) in entries(value, &quote(&key.text), mistakes).unwrap_or_default() {
+            if key.text.starts_with("any ") {
+                mistakes.push(Mistake::new(key.span, "`any` cannot stand inside of `any`"));
+                continue;
+            }
             limits.extend(limit(key, value, any.map(|ms| (stretch.trim(), ms)), mistakes));
         }
     }
@@ -115,27 +119,39 @@ fn rule(metric: Metric, text: &str) -> Result<Rule, (String, String)> {
     let Some((comparison, bound)) = found else {
         return Err((format!("{} does not say how to compare", quote(text)), COMPARISONS.into()));
     };
-    let read = |kind: Kind, text: &str| kind.parse(text).map_err(|error| (error.message, error.help));
     match metric {
         Metric::Latency { .. } => Ok((metric, comparison, read(Kind::Duration, bound)? * 1e3, false)),
         Metric::RateDrop => Ok((metric, comparison, read(Kind::Percent, bound)?, false)),
-        Metric::Rate { .. } => match bound.strip_suffix("of asked") {
-            Some(part) => Ok((metric, comparison, read(Kind::Percent, part)?, true)),
-            None if bound.ends_with('%') => {
-                let message = format!("{} does not say of what", quote(bound));
-                Err((message, format!("write `{bound} of asked`")))
-            }
-            None => Ok((metric, comparison, read(Kind::Rate, bound)?, false)),
-        },
-        Metric::Errors { operation, .. } => match bound.parse::<u64>() {
-            Ok(count) => Ok((Metric::Errors { operation, percent: false }, comparison, count as f64, false)),
-            Err(_) if bound.ends_with('%') => {
-                Ok((Metric::Errors { operation, percent: true }, comparison, read(Kind::Percent, bound)?, false))
-            }
-            Err(_) => {
-                let help = "errors are a count, such as `<= 10`, or a part of all operations, such as `<= 0.1 %`";
-                Err((format!("{} is no number of errors", quote(bound)), help.into()))
-            }
-        },
+        Metric::Rate { .. } => rate(bound).map(|(bound, of_asked)| (metric, comparison, bound, of_asked)),
+        Metric::Errors { operation, .. } => {
+            errors(bound).map(|(bound, percent)| (Metric::Errors { operation, percent }, comparison, bound, false))
+        }
+    }
+}
+
+fn read(kind: Kind, text: &str) -> Result<f64, (String, String)> {
+    kind.parse(text).map_err(|error| (error.message, error.help))
+}
+
+/// A bound of a rate, and whether it is a part of the asked one.
+fn rate(bound: &str) -> Result<(f64, bool), (String, String)> {
+    match bound.strip_suffix("of asked") {
+        Some(part) => Ok((read(Kind::Percent, part)?, true)),
+        None if bound.ends_with('%') => {
+            Err((format!("{} does not say of what", quote(bound)), format!("write `{bound} of asked`")))
+        }
+        None => Ok((read(Kind::Rate, bound)?, false)),
+    }
+}
+
+/// A bound of errors, and whether it is a part of all operations.
+fn errors(bound: &str) -> Result<(f64, bool), (String, String)> {
+    match bound.parse::<u64>() {
+        Ok(count) => Ok((count as f64, false)),
+        Err(_) if bound.ends_with('%') => Ok((read(Kind::Percent, bound)?, true)),
+        Err(_) => {
+            let help = "errors are a count, such as `<= 10`, or a part of all operations, such as `<= 0.1 %`";
+            Err((format!("{} is no number of errors", quote(bound)), help.into()))
+        }
     }
 }

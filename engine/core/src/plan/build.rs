@@ -14,7 +14,7 @@ use super::choice::{self, Choice};
 use super::order::Graph;
 use super::references::Scope;
 use super::validate::Subject;
-use super::{During, Plan, PlannedStep, Retry, Template, grants, parameters};
+use super::{During, Grants, Plan, PlannedStep, Retry, Template, grants, parameters};
 
 /// Checks a workflow against the plugins that are known and makes a plan of it. Nothing is run.
 pub fn build(source: &Source, catalog: &Catalog, choice: &Choice) -> Result<Plan, Diagnostics> {
@@ -63,19 +63,7 @@ fn plan_step(index: usize, scope: &Scope<'_>, mistakes: &mut Vec<Mistake>) -> Op
     let retry = retry(step.retry.as_ref(), scope, mistakes);
     let limits = filled(step.limits.as_ref(), "`limits`", scope, mistakes);
     let limits = limits.map(|node| limits::parse(&node, mistakes)).unwrap_or_default();
-    let before = mistakes.len();
-    let grant_node = filled(step.grants.as_ref(), "`grants`", scope, mistakes);
-    let grants = grants::read(grant_node.as_ref(), &step.uses.value, mistakes);
-    let broken = mistakes.len() > before;
-    let with = step.with.as_ref().map(|node| scope.fill(node, mistakes));
-    step.with.iter().for_each(|node| scope.check_outputs(index, node, mistakes));
-    let (plugin, kind) = find_kind(step, scope.catalog, mistakes)?;
-    let parameters = parameters::read(with.as_ref(), &kind.parameters, scope, mistakes);
-    let (uses, uses_span) = (step.uses.value.as_str(), step.uses.span);
-    let subject = Subject { uses, uses_span, with: with.as_ref(), parameters: &parameters, schema: &kind.parameters };
-    mistakes.extend(subject.mistakes());
-    grants::check(&step.uses, plugin, &grants, &parameters, broken, mistakes);
-    check_kind(index, plugin, kind, scope, mistakes);
+    let (plugin, grants, parameters) = plan_call(index, scope, mistakes)?;
     let during = step.during.as_ref().map(|during| &during.value);
     Some(PlannedStep {
         id: step.id.value.clone(),
@@ -85,12 +73,35 @@ fn plan_step(index: usize, scope: &Scope<'_>, mistakes: &mut Vec<Mistake>) -> Op
         background: step.background.is_some_and(|background| background.value),
         during: during.map(|during| During { step: during.step.clone(), phase: during.phase.clone() }),
         finally: step.finally,
-        parameters: Template(parameters.value),
+        parameters,
         grants,
         limits,
         timeout_ms,
         retry,
     })
+}
+
+/// Checks what a step asks of its plugin: the kind, the grants, the parameters.
+fn plan_call<'a>(
+    index: usize,
+    scope: &Scope<'a>,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<(&'a Plugin, Grants, Template)> {
+    let step = &scope.steps[index];
+    let before = mistakes.len();
+    let grant_node = filled(step.grants.as_ref(), "`grants`", scope, mistakes);
+    let grants = grants::read(grant_node.as_ref(), &step.uses.value, mistakes);
+    let broken = mistakes.len() > before || step.grants.is_some() != grant_node.is_some();
+    let with = step.with.as_ref().map(|node| scope.fill(node, mistakes));
+    step.with.iter().for_each(|node| scope.check_outputs(index, node, mistakes));
+    let (plugin, kind) = find_kind(step, scope.catalog, mistakes)?;
+    let parameters = parameters::read(with.as_ref(), &kind.parameters, scope, mistakes);
+    let (uses, uses_span) = (step.uses.value.as_str(), step.uses.span);
+    let subject = Subject { uses, uses_span, with: with.as_ref(), parameters: &parameters, schema: &kind.parameters };
+    mistakes.extend(subject.mistakes());
+    grants::check(&step.uses, plugin, &grants, &parameters, broken, mistakes);
+    check_kind(index, plugin, kind, scope, mistakes);
+    Some((plugin, grants, Template(parameters.value)))
 }
 
 fn find_kind<'a>(step: &Step, catalog: &'a Catalog, mistakes: &mut Vec<Mistake>) -> Option<&'a (Plugin, StepKind)> {

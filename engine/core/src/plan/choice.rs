@@ -41,7 +41,8 @@ pub fn choose(
         }
     }
     let is_set = |input: &Input| choice.set.iter().any(|(name, _)| *name == input.name.value);
-    for input in workflow.inputs.iter().filter(|input| !values.contains_key(&input.name.value) && !is_set(input)) {
+    let lacks = |input: &&Input| !values.contains_key(&input.name.value) && !input.has_default && !is_set(input);
+    for input in workflow.inputs.iter().filter(lacks) {
         mistakes.push(no_value(input));
     }
     (profile, values)

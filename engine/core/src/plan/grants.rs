@@ -78,24 +78,7 @@ pub fn check(
     broken: bool,
     mistakes: &mut Vec<Mistake>,
 ) {
-    let creates =
-        ["cloud/machines.create", "cloud/machines.terminate"].iter().any(|name| plugin.imports.contains(*name));
-    let capabilities = plugin.capabilities();
-    let mut missing = vec![];
-    if creates && grants.cloud.is_none() && !broken {
-        missing.push((
-            "create or terminate machines",
-            format!("cloud: {{ types: [{}], machines: 3 }}", type_list(parameters)),
-        ));
-    }
-    if capabilities.contains("cql") && grants.keyspaces.is_none() && !broken {
-        missing.push(("run CQL statements", "cql: { keyspaces: [NAME] }".into()));
-    }
-    for (name, act) in [("cluster", "act on the cluster"), ("load", "start loads")] {
-        if capabilities.contains(name) && !grants.capabilities.contains(name) && !broken {
-            missing.push((act, format!("{name}: true")));
-        }
-    }
+    let missing = if broken { vec![] } else { missing(plugin, grants, parameters) };
     for (act, line) in missing {
         let message = format!("the plugin of {} can {act}, which this step does not grant", quote(&uses.value));
         let help = format!("if it may, add to the step:\ngrants:\n  {line}");
@@ -106,12 +89,33 @@ pub fn check(
     }
 }
 
+/// What the plugin can do and may not, in words, with the grant that would allow it.
+fn missing(plugin: &Plugin, grants: &Grants, parameters: &Parameters) -> Vec<(&'static str, String)> {
+    let creating = ["cloud/machines.create", "cloud/machines.terminate"];
+    let creates = creating.iter().any(|name| plugin.imports.contains(*name));
+    let capabilities = plugin.capabilities();
+    let mut missing = vec![];
+    if creates && grants.cloud.is_none() {
+        let grant = format!("cloud: {{ types: [{}], machines: 3 }}", type_list(parameters));
+        missing.push(("create or terminate machines", grant));
+    }
+    if capabilities.contains("cql") && grants.keyspaces.is_none() {
+        missing.push(("run CQL statements", "cql: { keyspaces: [NAME] }".into()));
+    }
+    for (name, act) in [("cluster", "act on the cluster"), ("load", "start loads")] {
+        if capabilities.contains(name) && !grants.capabilities.contains(name) {
+            missing.push((act, format!("{name}: true")));
+        }
+    }
+    missing
+}
+
 fn ungranted_type((name, span): &(String, crate::diagnostic::Span), cloud: &CloudGrant) -> Option<Mistake> {
     if cloud.types.contains(name) {
         return None;
     }
     let help = suggest::advice(name, cloud.types.iter().map(String::as_str), "the granted types are");
-    let help = help.map(|help| format!("{help}; otherwise add it to `grants`: `cloud.types`"));
+    let help = help.map(|help| format!("{help}\nIf it is right, add it to `cloud.types` of the step's `grants`."));
     Some(Mistake::new(*span, format!("the machine type {} is not granted to this step", quote(name))).help(help))
 }
 

@@ -2,6 +2,7 @@
 
 mod build;
 mod choice;
+mod explain;
 mod grants;
 mod graphviz;
 mod order;

@@ -107,10 +107,10 @@ impl Graph {
                 if next == first {
                     return Some(way_back(first, node, &came));
                 }
-                if !came.contains_key(&next) {
-                    came.insert(next, node);
+                came.entry(next).or_insert_with(|| {
                     open.push_back(next);
-                }
+                    node
+                });
             }
         }
         None

@@ -92,8 +92,12 @@ impl Scope<'_> {
 
     /// Checks every output that a step's parameters refer to.
     pub fn check_outputs(&self, step: usize, with: &Node, mistakes: &mut Vec<Mistake>) {
+        let outputs = self.outputs_in(with);
+        if outputs.is_empty() {
+            return;
+        }
         let needed = self.graph.all_needs(step);
-        for (name, path, span) in self.outputs_in(with) {
+        for (name, path, span) in outputs {
             mistakes.extend(self.output_mistake(step, &needed, &name, &path, span));
         }
     }

@@ -111,5 +111,5 @@ pub fn fits(given: &BTreeSet<&'static str>, wanted: &BTreeSet<&'static str>) -> 
     let fit = |word: &&str| {
         wanted.contains(word) || (wanted.contains("a number") && (*word == "a whole number" || plain(word)))
     };
-    given.is_empty() || wanted.is_empty() || given.iter().any(|word| fit(word))
+    given.is_empty() || wanted.is_empty() || given.iter().any(fit)
 }

@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 
-use boon::{Compiler, Draft, ErrorKind, InstanceLocation, InstanceToken, Schemas, Type, UrlLoader, ValidationError};
+use boon::{
+    Compiler, Draft, ErrorKind, InstanceLocation, InstanceToken, SchemaIndex, Schemas, UrlLoader, ValidationError,
+};
 use serde_json::Value;
 
 use crate::diagnostic::{Mistake, Span, quote};
 use crate::workflow::tree::{Data, Node};
 use crate::workflow::{describe, suggest};
 
+use super::explain::{is_other_form, is_word_at, narrow, rule, wants_text, words_at};
 use super::parameters::{Parameters, Path, name_of};
 use super::shape;
 
@@ -40,17 +43,13 @@ impl Subject<'_> {
     /// Everything in the parameters that the schema does not take.
     pub fn mistakes(&self) -> Vec<Mistake> {
         const PLACE: &str = "wfe:///parameters";
-        let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
-        compiler.set_default_draft(Draft::V2020_12);
-        compiler.use_loader(Box::new(NoLoader));
-        let compiled =
-            compiler.add_resource(PLACE, self.schema.clone()).and_then(|()| compiler.compile(PLACE, &mut schemas));
-        let index = match compiled {
+        let mut schemas = Schemas::new();
+        let index = match compile(PLACE, self.schema, &mut schemas) {
             Ok(index) => index,
-            Err(error) => {
+            Err(why) => {
                 let message =
                     format!("the plugin of {} describes its parameters with a broken schema", quote(self.uses));
-                return vec![Mistake::new(self.uses_span, message).help(error.to_string())];
+                return vec![Mistake::new(self.uses_span, message).help(why)];
             }
         };
         match schemas.validate(&self.parameters.value, index) {
@@ -82,21 +81,20 @@ impl Subject<'_> {
         if touches(error, &self.parameters.unknown) {
             return;
         }
-        let here = path_of(&error.instance_location);
-        let mut meant: Vec<Vec<&ValidationError<'_, '_>>> = vec![];
+        let depth = error.instance_location.tokens.len();
+        let mut possible: Vec<Vec<&ValidationError<'_, '_>>> = vec![];
         for cause in &error.causes {
             let mut inner = vec![];
             self.collect(cause, &mut inner);
-            let other_type = inner
-                .iter()
-                .any(|leaf| matches!(leaf.kind, ErrorKind::Type { .. }) && path_of(&leaf.instance_location) == here);
-            let other_word =
-                inner.iter().any(|leaf| matches!(leaf.kind, ErrorKind::Const { .. } | ErrorKind::Enum { .. }));
-            if !other_type && !other_word {
-                meant.push(inner);
+            if !inner.iter().any(|leaf| is_other_form(leaf, depth)) {
+                possible.push(inner);
             }
         }
-        match meant.as_slice() {
+        // The form with the right tag, then the form whose fields are all there, was meant.
+        let is_inside = |leaf: &&ValidationError<'_, '_>| leaf.instance_location.tokens.len() > depth;
+        narrow(&mut possible, |inner| !inner.iter().any(|leaf| is_word_at(leaf, depth + 1)));
+        narrow(&mut possible, |inner| inner.iter().all(is_inside));
+        match possible.as_slice() {
             [one] => leaves.extend(one),
             _ => leaves.push(error),
         }
@@ -111,13 +109,52 @@ impl Subject<'_> {
         let path = path_of(&error.instance_location);
         match &error.kind {
             ErrorKind::AdditionalProperties { got } => got.iter().map(|name| self.unknown_name(&path, name)).collect(),
-            ErrorKind::Required { want } => want.iter().map(|name| self.missing(&path, name)).collect(),
+            ErrorKind::Required { want } => {
+                let missing = want.iter().filter(|name| !self.is_misspelt(&path, name));
+                missing.map(|name| self.missing(&path, name)).collect()
+            }
             ErrorKind::FalseSchema => match path.split_last() {
                 Some((name, parent)) => vec![self.unknown_name(parent, name)],
                 None => vec![Mistake::new(self.span(&path), format!("{} takes no parameters", quote(self.uses)))],
             },
-            _ => vec![self.wrong_value(error, &path)],
+            ErrorKind::AnyOf | ErrorKind::OneOf(_) => self.no_form(error, &path),
+            ErrorKind::Enum { .. } | ErrorKind::Const { .. } => vec![self.wrong_word(error, &path)],
+            kind => vec![self.wrong_value(kind, &path)],
         }
+    }
+
+    /// None of several forms fits, and it is not clear which was meant.
+    fn no_form(&self, error: &ValidationError<'_, '_>, path: &[String]) -> Vec<Mistake> {
+        let words = words_at(error, None);
+        if let Some((place, _)) = words.iter().find(|(place, _)| place == path).or(words.first()) {
+            return vec![self.wrong_word(error, place)];
+        }
+        let known = shape::properties(&self.forms_at(path));
+        if let Some(Data::Map(entries)) = self.node(path).map(|node| &node.data) {
+            let unknown = entries.iter().map(|entry| entry.0.text.as_str()).filter(|key| !known.contains(key));
+            let mistakes: Vec<_> = unknown.map(|key| self.unknown_name(path, key)).collect();
+            if !mistakes.is_empty() {
+                return mistakes;
+            }
+        }
+        vec![self.wrong_value(&error.kind, path)]
+    }
+
+    /// A value is none of the words that it can be.
+    fn wrong_word(&self, error: &ValidationError<'_, '_>, path: &[String]) -> Mistake {
+        let words = words_at(error, Some(path));
+        let given = self.node(path);
+        let help = suggest::advice(
+            given.and_then(Node::text).unwrap_or_default(),
+            words.iter().map(|(_, word)| word.as_str()),
+            "it can be",
+        );
+        let message = format!("{} cannot be {}", self.name(path), given.map_or("nothing".into(), describe));
+        Mistake::new(self.span(path), message).help(help)
+    }
+
+    fn name(&self, path: &[String]) -> String {
+        if path.is_empty() { "`with`".to_owned() } else { quote(&name_of(path)) }
     }
 
     fn unknown_name(&self, path: &[String], name: &str) -> Mistake {
@@ -134,6 +171,14 @@ impl Subject<'_> {
         Mistake::new(key.unwrap_or_else(|| self.span(path)), message).help(help)
     }
 
+    /// Whether a missing name is there with a slip, which is reported by itself.
+    fn is_misspelt(&self, path: &[String], name: &str) -> bool {
+        let known = shape::properties(&self.forms_at(path));
+        let Some(Data::Map(entries)) = self.node(path).map(|node| &node.data) else { return false };
+        let unknown = entries.iter().map(|entry| entry.0.text.as_str()).filter(|key| !known.contains(key));
+        unknown.into_iter().any(|key| suggest::nearest(key, known.iter().copied()) == Some(name))
+    }
+
     fn missing(&self, path: &[String], name: &str) -> Mistake {
         let message = match path {
             [] => format!("{} needs the parameter {}", quote(self.uses), quote(name)),
@@ -144,55 +189,27 @@ impl Subject<'_> {
         Mistake::new(self.span(path), message).help(meaning.map(|text| format!("{}: {}", quote(name), text.trim())))
     }
 
-    fn wrong_value(&self, error: &ValidationError<'_, '_>, path: &[String]) -> Mistake {
-        let name = if path.is_empty() { "`with`".to_owned() } else { quote(&name_of(path)) };
-        let given = self.node(path).map_or("nothing".to_owned(), describe);
-        let allowed = allowed_words(error);
-        if !allowed.is_empty() {
-            let known: Vec<_> = allowed.iter().map(String::as_str).collect();
-            let text = self.node(path).and_then(Node::text).unwrap_or_default();
-            let help = suggest::advice(text, known.iter().copied(), "it can be");
-            return Mistake::new(self.span(path), format!("{name} cannot be {given}")).help(help);
-        }
-        let number = |value: &serde_json::Number| match self.parameters.quantities.get(path) {
-            Some(kind) => kind.format(value.as_f64().unwrap_or_default()),
-            None => value.to_string(),
-        };
-        let rule = match &error.kind {
-            ErrorKind::Type { want, .. } => format!("must be {}", type_words(want.iter())),
+    fn wrong_value(&self, kind: &ErrorKind<'_, '_>, path: &[String]) -> Mistake {
+        let rule = match kind {
             ErrorKind::AnyOf | ErrorKind::OneOf(_) => self.must_be_one_of(path),
-            ErrorKind::Minimum { want, .. } => format!("must be at least {}", number(want)),
-            ErrorKind::Maximum { want, .. } => format!("must be at most {}", number(want)),
-            ErrorKind::ExclusiveMinimum { want, .. } => format!("must be more than {}", number(want)),
-            ErrorKind::ExclusiveMaximum { want, .. } => format!("must be less than {}", number(want)),
-            ErrorKind::MultipleOf { want, .. } => format!("must be a multiple of {}", number(want)),
-            ErrorKind::MinItems { want, .. } => format!("must have at least {want} items"),
-            ErrorKind::MaxItems { want, .. } => format!("must have at most {want} items"),
-            ErrorKind::MinProperties { want, .. } => format!("must have at least {want} entries"),
-            ErrorKind::MaxProperties { want, .. } => format!("must have at most {want} entries"),
-            ErrorKind::MinLength { want, .. } => format!("must have at least {want} characters"),
-            ErrorKind::MaxLength { want, .. } => format!("must have at most {want} characters"),
-            ErrorKind::Pattern { want, .. } => format!("must match {}", quote(want)),
-            ErrorKind::UniqueItems { got: [a, b] } => format!("must not have equal items, but {a} and {b} are"),
-            other => format!("does not fit: {other}"),
+            kind => rule(kind, self.parameters.quantities.get(path).copied()),
         };
-        let quotes =
-            matches!(&error.kind, ErrorKind::Type { want, .. } if want.contains(Type::String)) && self.is_scalar(path);
-        let help = quotes
-            .then(|| format!("put it in quotes: \"{}\"", self.node(path).and_then(Node::text).unwrap_or_default()));
-        Mistake::new(self.span(path), format!("{name} {rule}, but this is {given}")).help(help)
+        let node = self.node(path);
+        let help = match node.map(|node| &node.data) {
+            Some(Data::Scalar { text, .. }) if wants_text(kind) => Some(format!("put it in quotes: \"{text}\"")),
+            _ => None,
+        };
+        let given = node.map_or("nothing".to_owned(), describe);
+        Mistake::new(self.span(path), format!("{} {rule}, but this is {given}", self.name(path))).help(help)
     }
 
     fn must_be_one_of(&self, path: &[String]) -> String {
         let words = shape::words(&self.forms_at(path));
-        match words.is_empty() {
+        let given = self.node(path).map_or("nothing", Node::kind);
+        match words.is_empty() || words.contains(given) {
             true => "fits none of the forms that it can have".into(),
             false => format!("must be {}", words.into_iter().collect::<Vec<_>>().join(" or ")),
         }
-    }
-
-    fn is_scalar(&self, path: &[String]) -> bool {
-        self.node(path).is_some_and(|node| matches!(&node.data, Data::Scalar { text, .. } if !text.is_empty()))
     }
 
     /// The value at a path.
@@ -219,7 +236,17 @@ impl Subject<'_> {
     }
 }
 
-fn path_of(location: &InstanceLocation<'_>) -> Path {
+/// A schema ready to be used; why not, when it is broken.
+fn compile(place: &str, schema: &Value, schemas: &mut Schemas) -> Result<SchemaIndex, String> {
+    let mut compiler = Compiler::new();
+    compiler.set_default_draft(Draft::V2020_12);
+    compiler.use_loader(Box::new(NoLoader));
+    compiler.add_resource(place, schema.clone()).map_err(|error| error.to_string())?;
+    compiler.compile(place, schemas).map_err(|error| error.to_string())
+}
+
+/// Where an error is.
+pub fn path_of(location: &InstanceLocation<'_>) -> Path {
     let name = |token: &InstanceToken<'_>| match token {
         InstanceToken::Prop(name) => name.to_string(),
         InstanceToken::Item(index) => index.to_string(),
@@ -230,28 +257,4 @@ fn path_of(location: &InstanceLocation<'_>) -> Path {
 /// Whether an error, or one that caused it, is about a value that is not known yet.
 fn touches(error: &ValidationError<'_, '_>, unknown: &BTreeSet<Path>) -> bool {
     unknown.contains(&path_of(&error.instance_location)) || error.causes.iter().any(|cause| touches(cause, unknown))
-}
-
-/// The words that a value could be, over all forms of a choice.
-fn allowed_words(error: &ValidationError<'_, '_>) -> Vec<String> {
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let own = match &error.kind {
-        ErrorKind::Enum { want } => want.iter().filter(|value| !value.is_null()).map(word).collect(),
-        ErrorKind::Const { want } => vec![word(want)],
-        _ => vec![],
-    };
-    own.into_iter().chain(error.causes.iter().flat_map(allowed_words)).collect()
-}
-
-fn type_words(types: impl Iterator<Item = Type>) -> String {
-    let word = |kind| match kind {
-        Type::Null => None,
-        Type::Boolean => Some("`true` or `false`"),
-        Type::Number => Some("a number"),
-        Type::Integer => Some("a whole number"),
-        Type::String => Some("a text"),
-        Type::Array => Some("a list"),
-        Type::Object => Some("a map"),
-    };
-    types.filter_map(word).collect::<Vec<_>>().join(" or ")
 }

@@ -97,6 +97,8 @@ pub struct Input {
     pub kind: InputType,
     /// Its value when nobody sets it.
     pub default: Option<InputValue>,
+    /// Whether a default is written, right or wrong.
+    pub has_default: bool,
     /// What it is for, empty when it does not say.
     pub description: String,
 }
@@ -125,6 +127,7 @@ fn read_input(key: &Key, node: &Node, mistakes: &mut Vec<Mistake>) -> Option<Inp
     let mut map = Fields::of(node, "an input", &INPUT_KEYS, mistakes)?;
     let (kind, description) = (map.text("type"), map.text("description"));
     let default = map.take("default");
+    let has_default = default.is_some();
     if !map.has("type") {
         let help = format!("add `type:` with one of {}", suggest::list(&TYPES));
         mistakes.push(Mistake::new(key.span, format!("the input {} has no type", quote(&key.text))).help(help));
@@ -143,6 +146,7 @@ fn read_input(key: &Key, node: &Node, mistakes: &mut Vec<Mistake>) -> Option<Inp
         name: At { value: key.text.clone(), span: key.span },
         kind: kind.unwrap_or(InputType::Text),
         default,
+        has_default,
         description: description.map(|at| at.value).unwrap_or_default(),
     })
 }

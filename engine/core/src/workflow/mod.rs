@@ -6,6 +6,7 @@
 pub mod expression;
 pub(crate) mod fields;
 mod inputs;
+mod reader;
 mod schema;
 mod steps;
 pub(crate) mod suggest;
@@ -15,6 +16,7 @@ pub(crate) use fields::describe;
 pub use inputs::INPUT_KEYS;
 pub(crate) use inputs::unknown_input;
 pub use inputs::{Input, InputType, InputValue, Profile};
+pub use reader::read as read_yaml;
 pub use schema::{schema, schema_with};
 pub use steps::{DuringName, STEP_KEYS, Step};
 
@@ -65,7 +67,7 @@ impl Workflow {
     /// Reads as much as is right. None, with at least one mistake, when the file is no YAML map.
     pub(crate) fn read(source: &Source, mistakes: &mut Vec<Mistake>) -> Option<Self> {
         let start = Span::default();
-        let Some(root) = tree::read(source, mistakes) else {
+        let Some(root) = reader::read(source, mistakes) else {
             if mistakes.is_empty() {
                 mistakes.push(Mistake::new(start, "the file is empty").help(EXAMPLE.to_owned()));
             }
@@ -94,10 +96,12 @@ impl Workflow {
         Some(Self { name: text(name), description: text(description), inputs, profiles, steps, deadline })
     }
 
-    /// The plugin files that the steps use, as written, each once: texts such as `./fault.wasm#kill-node`.
-    pub fn plugin_files(&self) -> Vec<At<String>> {
+    /// The plugin files that the steps of a file use, as written, each once: texts such as `./fault.wasm#kill-node`.
+    /// They are found in a file with mistakes too, so that plugins can be loaded before all mistakes are reported.
+    pub fn plugin_files(source: &Source) -> Vec<At<String>> {
         let mut files: Vec<At<String>> = vec![];
-        for uses in self.steps.iter().map(|step| &step.uses) {
+        let steps = Self::read(source, &mut vec![]).map(|workflow| workflow.steps).unwrap_or_default();
+        for uses in steps.iter().map(|step| &step.uses) {
             if is_plugin_file(&uses.value) && files.iter().all(|file| file.value != uses.value) {
                 files.push(uses.clone());
             }

@@ -31,20 +31,24 @@ pub fn schema() -> Value {
             "finally": named("Steps that run however the others ended.", "step"),
             "deadline": { "$ref": "#/$defs/duration", "description": "The longest that the run may take." },
         },
-        "$defs": {
-            "name": { "type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,63}$" },
-            "scalar": { "type": ["string", "number", "boolean"] },
-            "duration": quantity(Kind::Duration),
-            "rate": quantity(Kind::Rate),
-            "bytes": quantity(Kind::Bytes),
-            "percent": quantity(Kind::Percent),
-            "expression": { "type": "string", "pattern": EXPRESSION },
-            "input": input(),
-            "step": step(),
-            "grants": grants(),
-            "rules": rules(false),
-            "limits": rules(true),
-        },
+        "$defs": definitions(),
+    })
+}
+
+fn definitions() -> Value {
+    json!({
+        "name": { "type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,63}$" },
+        "scalar": { "type": ["string", "number", "boolean"] },
+        "duration": quantity(Kind::Duration),
+        "rate": quantity(Kind::Rate),
+        "bytes": quantity(Kind::Bytes),
+        "percent": quantity(Kind::Percent),
+        "expression": { "type": "string", "pattern": EXPRESSION },
+        "input": input(),
+        "step": step(),
+        "grants": grants(),
+        "rules": rules(false),
+        "limits": rules(true),
     })
 }
 

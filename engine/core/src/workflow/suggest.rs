@@ -5,16 +5,18 @@ use crate::diagnostic::quote;
 /// The known word that is most like a given one; none when no one is near.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 100;
+    // A file with thousands of wrong names is not worth thousands times thousands of comparisons.
+    const MOST: usize = 200;
     if given.len() > LONGEST {
         return None;
     }
     let lower = given.to_lowercase();
     let near = |word: &str| {
         let distance = strsim::damerau_levenshtein(&lower, &word.to_lowercase());
-        let most = (word.chars().count().max(given.chars().count()) / 3).max(1);
-        (distance <= most).then_some(distance)
+        let (one, other) = (word.chars().count(), given.chars().count());
+        (distance <= one.max(other).div_ceil(3) && distance < one.min(other)).then_some(distance)
     };
-    let close = known.into_iter().filter_map(|word| near(word).map(|distance| (distance, word)));
+    let close = known.into_iter().take(MOST).filter_map(|word| near(word).map(|distance| (distance, word)));
     close.min_by_key(|(distance, _)| *distance).map(|(_, word)| word)
 }
 
@@ -49,6 +51,8 @@ mod tests {
         assert_eq!(nearest("timeuot", known), Some("timeout"));
         assert_eq!(nearest("WITH", known), Some("with"));
         assert_eq!(nearest("matrix", known), None);
+        assert_eq!(nearest("rak", ["count", "racks"]), Some("racks"));
+        assert_eq!(nearest("x", ["a", "b"]), None);
         assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
     }
 }

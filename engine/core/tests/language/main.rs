@@ -5,3 +5,4 @@ mod catalog;
 mod graph;
 mod mistakes;
 mod sample;
+mod schemas;
