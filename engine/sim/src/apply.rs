@@ -6,7 +6,7 @@ use wfe_core::capability::{cluster, load};
 use wfe_core::{Call, CallError, Millis};
 
 use crate::calibration::calibration;
-use crate::cluster::{Cluster, Node, NodeState};
+use crate::cluster::{Cluster, Loss, Node, NodeState};
 use crate::fleet::lost;
 use crate::load::{Load, State};
 use crate::operation::{Operation, Work};
@@ -48,7 +48,7 @@ impl World {
             }
             Call::MachinesTerminate(terminate) => {
                 for machine in self.fleet.terminate(&terminate.ids, self.now)? {
-                    self.lose(&machine, sink);
+                    self.lose(&machine, Loss::Asked, sink);
                 }
                 self.fail_orphans();
                 Ok(Value::Null)

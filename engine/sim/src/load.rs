@@ -6,7 +6,7 @@ use wfe_core::capability::load::{Keys, Spec, Status};
 use crate::record::Recorder;
 
 /// Most copies of a row.
-const MOST_COPIES: u32 = 9;
+pub const MOST_COPIES: u32 = 9;
 /// Most loaders of a load.
 const MOST_LOADERS: u32 = 256;
 /// Greatest row, bytes.
@@ -90,8 +90,8 @@ impl Load {
     pub fn status(&self) -> Status {
         let (state, detail) = match &self.state {
             State::Running if self.lag > 1.0 => ("running", format!("operations start {:.1} s late", self.lag)),
-            State::Running => ("running", String::new()),
-            State::Stopped => ("stopped", String::new()),
+            State::Running => ("running", self.recorder.failures()),
+            State::Stopped => ("stopped", self.recorder.failures()),
             State::Failed(why) => ("failed", why.clone()),
         };
         Status {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wfe_core::Millis;
 use wfe_core::backend::IntervalSink;
-use wfe_core::measure::{Counts, HIGHEST_NS, Histogram, Interval, histogram};
+use wfe_core::measure::{Counts, HIGHEST_NS, Histogram, Interval, LOWEST_NS, histogram};
 
 use crate::cluster::Cluster;
 use crate::flow::{Flow, LoadFlow};
@@ -83,6 +83,14 @@ impl Recorder {
     /// How many of them failed.
     pub fn errors(&self) -> u64 {
         self.failed.values().map(|&failed| whole(failed)).sum::<u64>() + self.timeouts
+    }
+
+    /// The classes of operations that failed, for people.
+    pub fn failures(&self) -> String {
+        let classes =
+            self.failed.iter().map(|((kind, class), count)| format!("{} {}: {class}", whole(*count), kind.name()));
+        let timeouts = (self.timeouts > 0).then(|| format!("{}: {TIMEOUT}", self.timeouts));
+        classes.chain(timeouts).collect::<Vec<String>>().join(", ")
     }
 
     /// Adds operations that ended while the lateness went from one value to another, seconds.
@@ -243,7 +251,7 @@ impl Ended {
 }
 
 fn counts(ended: &Ended, times: &Times, draws: [f64; 2], share: f64) -> Counts {
-    let (mut response, mut service) = (histogram(), histogram());
+    let (mut response, mut service) = (histogram_up_to(&times.response), histogram_up_to(&times.service));
     let mut max_response = fill(&mut response, &times.response, f64::INFINITY, ended.good, draws);
     let mut max_service = fill(&mut service, &times.service, times.timeout_ms, ended.good, draws);
     let mut clamped = if max_response > HIGHEST_NS {
@@ -290,6 +298,16 @@ fn fill(histogram: &mut Histogram, table: &Table, bound_ms: f64, count: u64, dra
     }
     record(histogram, greatest, count - recorded);
     greatest
+}
+
+/// A histogram that is just wide enough for most times of a table, and grows for others.
+///
+/// It adds up with full ones; there are thousands of them in a run, and full ones would cost more time than the model.
+fn histogram_up_to(table: &Table) -> Histogram {
+    let highest = nanoseconds(table.at[table.at.len() - 1]).clamp(2 * LOWEST_NS, HIGHEST_NS);
+    let mut histogram = Histogram::new_with_bounds(LOWEST_NS, highest, 3).unwrap_or_else(|_| histogram());
+    histogram.auto(true);
+    histogram
 }
 
 fn record(histogram: &mut Histogram, value: u64, count: u64) {
