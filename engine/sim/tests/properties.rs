@@ -233,7 +233,37 @@ fn odd_loads_are_refused_or_run() {
         };
         lines += &format!("{field} {value}: {outcome}\n");
     }
-    insta::assert_snapshot!(lines);
+    insta::assert_snapshot!(lines, @r#"
+    rate 0: 0 operations, 0 errors
+    rate 1000000000.0: 1077372 operations, 0 errors
+    rate 1e-9: 0 operations, 0 errors
+    rate -1: request
+    rate 1e+300: 1077372 operations, 0 errors
+    rate null: 1077372 operations, 0 errors
+    rows 0: request
+    rows 18446744073709551615: 6150 operations, 0 errors
+    columns 0: request
+    columns 4294967295: request
+    column_bytes 1: 6150 operations, 0 errors
+    concurrency 0: request
+    concurrency 4294967295: 6150 operations, 0 errors
+    loaders 0: request
+    loaders 256: 6150 operations, 0 errors
+    loaders 4294967295: request
+    replication 0: request
+    replication 4: request
+    replication 200: request
+    consistency "TWO": request
+    consistency "ALL": 6150 operations, 0 errors
+    mix {}: request
+    mix {"read":0}: request
+    mix {"scan":1}: request
+    mix {"read":1e+308,"write":1e+308}: request
+    mix {"read":-1,"write":2}: request
+    keys "zipf": request
+    name "": request
+    more 1: request
+    "#);
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use common::{Player, Seen};
 
+type Kinds = BTreeMap<String, Seen>;
+
 fn near(what: &str, value: f64, published: f64, tolerance: f64) {
     let apart = value / published - 1.0;
     assert!(apart.abs() <= tolerance, "{what}: {value:.2} where {published} was published ({:+.0} %)", apart * 100.0);
@@ -49,7 +51,7 @@ fn parallel_growth_from_87_percent() {
 }
 
 /// Three nodes at 87 %, then three bigger ones one after another; answers steady state and cycles.
-fn one_by_one(rate: f64) -> (Player, BTreeMap<String, Seen>, Vec<(Option<f64>, BTreeMap<String, Seen>)>) {
+fn one_by_one(rate: f64) -> (Player, Kinds, Vec<(Option<f64>, Kinds)>) {
     let mut player = Player::new(7);
     let machines = player.machines("i4i.large", 3, 1);
     player.cluster("scylla newest", &machines);
@@ -148,4 +150,29 @@ fn bigger_node_beside_three_small_ones() {
     for (percent, published) in usage.iter().zip([57.4, 57.4, 57.4, 43.0]) {
         near("disk", *percent, published, 0.03);
     }
+}
+
+#[test]
+fn throughput_steps_of_cached_reads() {
+    let mut player = Player::new(7);
+    let machines = player.machines("i8g.4xlarge", 3, 3);
+    player.cluster("scylla newest", &machines);
+    player.start(serde_json::json!({
+        "name": "fill", "mix": {"write": 1}, "rate": 100_000, "concurrency": 450, "keys": "sequential", "rows": 1_000_000,
+    }));
+    player.sleep(30.0);
+    player.stop("fill");
+    player.take();
+    player.start(serde_json::json!({
+        "name": "steps", "mix": {"read": 1}, "rate": 1_200_000, "concurrency": 1150, "keys": "uniform", "rows": 1_000_000,
+        "consistency": "ONE",
+    }));
+    player.sleep(1800.0);
+    player.ok("load/loads.set-rate", serde_json::json!({"load": "steps", "rate": 1_500_000}));
+    let step = player.take();
+    near("P95 at 1.2 M", step["read"].ms(0.95), 1.10, 0.25);
+    near("P99 at 1.2 M", step["read"].ms(0.99), 4.86, 0.25);
+    player.sleep(1800.0);
+    player.stop("steps");
+    near("P99 at 1.5 M", player.take()["read"].ms(0.99), 6.30, 0.25);
 }

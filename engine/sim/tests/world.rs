@@ -160,5 +160,42 @@ fn wrong_calls_are_answered_with_what_to_do() {
     wrong(&mut player, "load/loads.status", json!({"load": "nope"}));
     wrong(&mut player, "operation/operations.wait-any", json!({"ids": ["join-7"], "timeout-ms": 1}));
     wrong(&mut player, "cql/session.query", json!({"statement": "SELECT 1", "values": "[]"}));
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(said, @r#"
+    loads.start: there is no cluster to load: create one first (request, no-cluster)
+    cluster.nodes: there is no cluster yet: create one first (request, no-cluster)
+    cluster.join: there is no cluster yet: create one first (request, no-cluster)
+    machines.terminate: this run has no machine `i-0009` (request, unknown-machine)
+    machines.create: cannot create 0 machines in 1 rack(s): ask for 1 to 256 machines in at least one rack (request, bad-request)
+    cluster.create: machine i-0001 (c6i.large) has no local disk for a database (request, no-disk)
+    cluster.create: machine i-0002 is pending: wait until it runs (request, not-running)
+    cluster.join: machine i-0002 has a node already (request, machine-in-use)
+    loads.start: load `light` asks for 3 copies, more than nodes are up (request, bad-load)
+    loads.status: this run has no load `nope` (request, unknown-load)
+    operations.wait-any: this run has no operation `join-7` (request, unknown-operation)
+    session.query: the simulator has no rows: CQL statements need a real database (unsupported, unsupported)
+    "#);
+}
+
+#[test]
+fn faults_are_written_in_yaml() {
+    let text = "- machine-lost: {machine: i-0003, at: 3600}\n- capacity: {machine-type: i4i.4xlarge}\n- join-fails: {join: 1}\n";
+    let faults: Faults = serde_saphyr::from_str(text).expect("faults");
+    assert_eq!(faults.0.len(), 3);
+    assert!(serde_saphyr::from_str::<Faults>("- machine-lost: {machine: i-0003, when: 1}").is_err());
+    assert!(serde_saphyr::from_str::<Faults>("- earthquake: {at: 1}").is_err());
+}
+
+#[test]
+fn another_product_spreads_by_node() {
+    let mut player = Player::new(1);
+    let machines = player.machines("i4i.large", 3, 1);
+    player.cluster("cassandra 5.0", &machines);
+    player.start(json!({"name": "fill", "mix": {"write": 1}, "rate": 8_000, "concurrency": 100, "keys": "sequential", "rows": 1_000_000_000u64}));
+    player.sleep(1800.0);
+    player.stop("fill");
+    player.settle();
+    let more = player.machines("i4i.large", 1, 1);
+    player.join(&more).expect("joins");
+    let usage = player.usage();
+    assert!(usage.iter().all(|percent| (percent / usage[0] - 1.0).abs() < 0.02), "{usage:?}");
 }
