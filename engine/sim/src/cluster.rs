@@ -41,6 +41,15 @@ pub enum NodeState {
     Down,
 }
 
+/// Why a node goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// Its machine is lost.
+    Fault,
+    /// Its machine was given back.
+    Asked,
+}
+
 /// One node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
@@ -152,16 +161,20 @@ impl Cluster {
         }
     }
 
-    /// Takes the node of a machine out; answers its name.
-    pub fn lose(&mut self, machine: &str, now: Millis) -> Option<String> {
-        let index = self.nodes.iter().position(|n| n.machine == machine && n.state != NodeState::Down)?;
+    /// Takes the node of a machine out; answers whether there was one.
+    pub fn lose(&mut self, machine: &str, why: Loss, now: Millis) -> bool {
+        let here = |node: &Node| node.machine == machine && node.state != NodeState::Down;
+        let Some(index) = self.nodes.iter().position(here) else { return false };
         self.nodes[index].state = NodeState::Down;
         self.nodes[index].debt = 0.0;
         if let Some(tablets) = &mut self.tablets {
             tablets.abandon(index);
         }
         let name = self.nodes[index].name.clone();
-        self.say(now, &name, "error", "node is down");
-        Some(name)
+        match why {
+            Loss::Fault => self.say(now, &name, "error", "node is down"),
+            Loss::Asked => self.say(now, &name, "info", "node was given back"),
+        }
+        true
     }
 }

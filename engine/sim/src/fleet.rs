@@ -78,7 +78,7 @@ impl Fleet {
         let hardware = calibration().hardware(&request.machine_type)?;
         if request.count == 0 || request.count > MOST_MACHINES || request.racks == 0 {
             let message = format!(
-                "cannot create {} machines in {} racks: ask for 1 to {MOST_MACHINES} machines in at least one rack",
+                "cannot create {} machines in {} rack(s): ask for 1 to {MOST_MACHINES} machines in at least one rack",
                 request.count, request.racks
             );
             return Err(CallError::request("bad-request", message));

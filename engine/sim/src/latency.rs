@@ -5,7 +5,7 @@ use wfe_core::measure::HIGHEST_NS;
 use crate::calibration::Constants;
 use crate::cluster::Cluster;
 use crate::flow::{Flow, NodeFlow, rules};
-use crate::load::Load;
+use crate::load::{Load, MOST_COPIES};
 use crate::tablets::{Set, members};
 
 /// Ratio of neighbouring points of a table.
@@ -68,13 +68,14 @@ impl Service {
         let busy: Vec<f64> = cluster.nodes.iter().map(|node| node.busy).collect();
         let rules = rules(cluster, load, &busy);
         let nodes = cluster.nodes.iter().zip(&flow.nodes).zip(miss);
-        Some(Self {
+        let (read_groups, write_sets) = (rules.read_groups(tablets), rules.write_sets(tablets));
+        (!write_sets.is_empty()).then(|| Self {
             base: c.base_ms,
             stall_ms: c.stall_ms,
             quorum: load.quorum() as usize,
             nodes: nodes.map(|((node, flow), &miss)| times(c, &node.hardware, flow, miss, stall)).collect(),
-            read_groups: rules.read_groups(tablets),
-            write_sets: rules.write_sets(tablets),
+            read_groups,
+            write_sets,
         })
     }
 
@@ -130,15 +131,15 @@ impl Service {
 }
 
 fn members_of(set: Set, chance: &[f64]) -> impl Iterator<Item = f64> {
-    members(set).take_while(|&node| node < chance.len()).map(|node| chance[node])
+    members(set).map(|node| chance[node])
 }
 
 /// The chance that at least `quorum` of independent events happen.
 fn at_least(quorum: usize, chances: impl Iterator<Item = f64>) -> f64 {
-    let mut exactly = [0.0; 16];
+    let mut exactly = [0.0; MOST_COPIES as usize + 1];
     exactly[0] = 1.0;
     for (done, chance) in chances.enumerate() {
-        for happened in (0..=done.min(14)).rev() {
+        for happened in (0..=done).rev() {
             exactly[happened + 1] += exactly[happened] * chance;
             exactly[happened] *= 1.0 - chance;
         }

@@ -6,7 +6,7 @@ use wfe_core::capability::load::{Keys, Spec, Status};
 use crate::record::Recorder;
 
 /// Most copies of a row.
-const MOST_COPIES: u32 = 9;
+pub const MOST_COPIES: u32 = 9;
 /// Most loaders of a load.
 const MOST_LOADERS: u32 = 256;
 /// Greatest row, bytes.
@@ -90,8 +90,8 @@ impl Load {
     pub fn status(&self) -> Status {
         let (state, detail) = match &self.state {
             State::Running if self.lag > 1.0 => ("running", format!("operations start {:.1} s late", self.lag)),
-            State::Running => ("running", String::new()),
-            State::Stopped => ("stopped", String::new()),
+            State::Running => ("running", self.recorder.failures()),
+            State::Stopped => ("stopped", self.recorder.failures()),
             State::Failed(why) => ("failed", why.clone()),
         };
         Status {
@@ -124,7 +124,7 @@ fn check(spec: &Spec) -> Result<f64, String> {
         (spec.rate.is_some_and(|rate| !positive(rate)), "its rate must be 0 or more".into()),
         (spec.concurrency == 0, "its concurrency must be at least 1".into()),
         (spec.rows == 0, "it needs at least one row".into()),
-        (row < 1.0 || row > GREATEST_ROW, format!("its rows must have 1 byte to 64 MiB, not {row} bytes")),
+        (!(1.0..=GREATEST_ROW).contains(&row), format!("its rows must have 1 byte to 64 MiB, not {row} bytes")),
         (!(1..=MOST_COPIES).contains(&spec.replication), format!("its replication must be 1 to {MOST_COPIES}")),
         (!(1..=MOST_LOADERS).contains(&spec.loaders), format!("it needs 1 to {MOST_LOADERS} loaders")),
         (

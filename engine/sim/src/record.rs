@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use wfe_core::Millis;
 use wfe_core::backend::IntervalSink;
-use wfe_core::measure::{Counts, HIGHEST_NS, Histogram, Interval, histogram};
+use wfe_core::measure::Interval;
 
 use crate::cluster::Cluster;
+use crate::counts::{Ended, TIMEOUT, Times, counts, whole};
 use crate::flow::{Flow, LoadFlow};
-use crate::latency::{Kind, Late, Service, Table, nanoseconds};
+use crate::latency::{Kind, Late, Service, Table};
 use crate::load::Load;
 use crate::random;
 
@@ -16,8 +17,6 @@ use crate::random;
 const UNAVAILABLE: &str = "unavailable";
 /// The class of writes that found a disk full.
 const DISK_FULL: &str = "disk-full";
-/// The class of operations on which the client gave up.
-const TIMEOUT: &str = "timeout";
 
 /// What one load did so far, and in the interval that is open.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,21 +44,6 @@ pub struct Scene<'a> {
     pub seed: u64,
 }
 
-/// The distributions of one kind of operation in an interval.
-struct Times {
-    response: Table,
-    service: Table,
-    failed_ms: f64,
-    timeout_ms: f64,
-}
-
-/// Operations of one kind in an interval, of all loaders or of one.
-#[derive(Debug, Clone)]
-struct Ended {
-    good: u64,
-    failed: Vec<(&'static str, u64)>,
-}
-
 impl Recorder {
     /// Nothing was done yet.
     pub fn new(from: Millis) -> Self {
@@ -83,6 +67,14 @@ impl Recorder {
     /// How many of them failed.
     pub fn errors(&self) -> u64 {
         self.failed.values().map(|&failed| whole(failed)).sum::<u64>() + self.timeouts
+    }
+
+    /// The classes of operations that failed, for people.
+    pub fn failures(&self) -> String {
+        let classes =
+            self.failed.iter().map(|((kind, class), count)| format!("{} {}: {class}", whole(*count), kind.name()));
+        let timeouts = (self.timeouts > 0).then(|| format!("{}: {TIMEOUT}", self.timeouts));
+        classes.chain(timeouts).collect::<Vec<String>>().join(", ")
     }
 
     /// Adds operations that ended while the lateness went from one value to another, seconds.
@@ -147,34 +139,35 @@ impl Recorder {
 
     fn times(&self, load: &Load, scene: &Scene<'_>, ended: &[Ended]) -> Vec<Times> {
         let c = &scene.cluster.database.constants;
-        let mut random = random::stream(scene.seed, &load.spec.name, self.from);
-        let stall = random::lognormal(&mut random, c.stall_scatter);
-        let phase = random::uniform(&mut random);
-        let service = Service::new(scene.cluster, load, scene.flow, scene.index, stall);
-        let tables: Vec<Table> = Kind::ALL
-            .iter()
-            .zip(ended)
-            .map(|(&kind, ended)| match &service {
-                Some(service) if ended.good > 0 => service.table(kind, ended.good as f64, phase),
-                _ => Table { at: vec![c.base_ms, c.base_ms * 1.01], below: vec![0.0, 1.0] },
-            })
-            .collect();
+        let tables = self.tables(load, scene, ended);
         let mean = tables.iter().zip([1.0 - load.writes, load.writes]).map(|(t, part)| t.mean() * part).sum::<f64>();
         let in_flight = f64::from(load.spec.concurrency) * 1000.0 / self.last_rate.max(1e-9);
         let (scale, response, service) = self.lateness(load, mean, in_flight);
         let late_ms = response.iter().map(|(from, to, part)| (from + to) / 2.0 * part).sum::<f64>();
-        tables
-            .into_iter()
-            .map(|table| {
-                let table = table.scaled(scale);
-                Times {
-                    response: table.late(&response),
-                    service: table.late(&service),
-                    failed_ms: c.base_ms + late_ms,
-                    timeout_ms: c.request_timeout_s * 1000.0,
-                }
-            })
-            .collect()
+        let times = |table: Table| {
+            let table = table.scaled(scale);
+            Times {
+                response: table.late(&response),
+                service: table.late(&service),
+                failed_ms: c.base_ms + late_ms,
+                timeout_ms: c.request_timeout_s * 1000.0,
+            }
+        };
+        tables.into_iter().map(times).collect()
+    }
+
+    /// How long operations take that are not late, by kind.
+    fn tables(&self, load: &Load, scene: &Scene<'_>, ended: &[Ended]) -> Vec<Table> {
+        let c = &scene.cluster.database.constants;
+        let mut random = random::stream(scene.seed, &load.spec.name, self.from);
+        let stall = random::lognormal(&mut random, c.stall_scatter);
+        let phase = random::uniform(&mut random);
+        let service = Service::new(scene.cluster, load, scene.flow, scene.index, stall);
+        let table = |(&kind, ended): (&Kind, &Ended)| match &service {
+            Some(service) if ended.good > 0 => service.table(kind, ended.good as f64, phase),
+            _ => Table { at: vec![c.base_ms, c.base_ms * 1.01], below: vec![0.0, 1.0] },
+        };
+        Kind::ALL.iter().zip(ended).map(table).collect()
     }
 
     /// How the times scale, and the lateness of responses and of sent requests.
@@ -217,85 +210,4 @@ impl Recorder {
             asked_rate: load.spec.rate.map(|rate| rate / f64::from(loaders)),
         }
     }
-}
-
-impl Ended {
-    fn all(&self) -> u64 {
-        self.good + self.failed.iter().map(|(_, count)| count).sum::<u64>()
-    }
-
-    /// Turns those that took too long into failed ones; answers how many.
-    fn time_out(&mut self, times: &Times) -> u64 {
-        let count = whole(self.good as f64 * times.service.above(times.timeout_ms)).min(self.good);
-        if count > 0 {
-            self.failed.push((TIMEOUT, count));
-            self.good -= count;
-        }
-        count
-    }
-
-    /// What one of several loaders did.
-    fn part(&self, loader: u32, loaders: u32) -> Self {
-        let (loader, loaders) = (u64::from(loader), u64::from(loaders));
-        let part = |count: u64| count / loaders + u64::from(loader < count % loaders);
-        Self { good: part(self.good), failed: self.failed.iter().map(|&(class, count)| (class, part(count))).collect() }
-    }
-}
-
-fn counts(ended: &Ended, times: &Times, draws: [f64; 2], share: f64) -> Counts {
-    let (mut response, mut service) = (histogram(), histogram());
-    let mut max_response = fill(&mut response, &times.response, f64::INFINITY, ended.good, draws);
-    let mut max_service = fill(&mut service, &times.service, times.timeout_ms, ended.good, draws);
-    let mut clamped = if max_response > HIGHEST_NS {
-        whole(ended.good as f64 * times.response.above(HIGHEST_NS as f64 / 1e6))
-    } else {
-        0
-    };
-    let mut errors = BTreeMap::new();
-    for &(class, count) in ended.failed.iter().filter(|(_, count)| *count > 0) {
-        let (response_ms, service_ms) = match class {
-            TIMEOUT => (times.timeout_ms + times.failed_ms, times.timeout_ms),
-            _ => (times.failed_ms, times.failed_ms.min(times.timeout_ms)),
-        };
-        let mut own = histogram();
-        record(&mut own, nanoseconds(service_ms), count);
-        record(&mut service, nanoseconds(service_ms), count);
-        record(&mut response, nanoseconds(response_ms), count);
-        max_service = max_service.max(nanoseconds(service_ms));
-        max_response = max_response.max(nanoseconds(response_ms));
-        clamped += if response_ms * 1e6 > HIGHEST_NS as f64 { count } else { 0 };
-        errors.insert(class.to_owned(), own);
-    }
-    Counts { response, service, max_response_ns: max_response, max_service_ns: max_service, clamped, errors, share }
-}
-
-/// Records `count` operations that follow a table, none above `bound_ms`; answers the greatest time, ns.
-///
-/// The greatest is drawn as the greatest of so many; the others are what the table says, rounded so that they add up.
-fn fill(histogram: &mut Histogram, table: &Table, bound_ms: f64, count: u64, draws: [f64; 2]) -> u64 {
-    if count == 0 {
-        return 0;
-    }
-    let bound = if bound_ms.is_finite() { nanoseconds(bound_ms) } else { u64::MAX };
-    let greatest = table.quantile_ns(draws[0].powf(1.0 / count as f64)).min(bound);
-    let others = count - 1;
-    let mut recorded = 0;
-    for index in 1..table.at.len() {
-        let until = ((others as f64 * table.below[index] + draws[1]) as u64).min(others);
-        if until > recorded {
-            let middle = (table.at[index - 1] * table.at[index]).sqrt();
-            record(histogram, nanoseconds(middle).min(greatest), until - recorded);
-            recorded = until;
-        }
-    }
-    record(histogram, greatest, count - recorded);
-    greatest
-}
-
-fn record(histogram: &mut Histogram, value: u64, count: u64) {
-    histogram.saturating_record_n(value.min(HIGHEST_NS), count);
-}
-
-fn whole(value: f64) -> u64 {
-    (value + 0.5).floor().max(0.0) as u64
 }

@@ -15,7 +15,8 @@ pub const MOST_NODES: usize = 64;
 
 /// The nodes of a set in ascending order.
 pub fn members(set: Set) -> impl Iterator<Item = usize> {
-    (0..MOST_NODES).filter(move |node| set >> node & 1 == 1)
+    let next = |rest: &Set| Some(rest & (rest - 1)).filter(|rest| *rest != 0);
+    std::iter::successors(Some(set).filter(|set| *set != 0), next).map(|rest| rest.trailing_zeros() as usize)
 }
 
 /// What placement has to know of a node.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use wfe_core::backend::IntervalSink;
 use wfe_core::{CallError, Millis};
 
-use crate::cluster::{Cluster, NodeState};
+use crate::cluster::{Cluster, Loss, NodeState};
 use crate::faults::Faults;
 use crate::fleet::Fleet;
 use crate::flow::{Flow, flow};
@@ -180,7 +180,7 @@ impl World {
             }
         }
         for machine in self.fleet.lost_between(from, to) {
-            self.lose(&machine, sink);
+            self.lose(&machine, Loss::Fault, sink);
         }
         if let Some(cluster) = &mut self.cluster {
             cluster.watch_disks(to);
@@ -197,19 +197,17 @@ impl World {
         self.loads[index].recorder = recorder;
     }
 
-    /// Takes a machine away from the cluster; the loads fail when it was the last one.
-    pub(crate) fn lose(&mut self, machine: &str, sink: &dyn IntervalSink) {
+    /// Takes a machine away from the cluster; the loads fail when it was the last one. Open intervals end here, so that
+    /// each of them follows one distribution.
+    pub(crate) fn lose(&mut self, machine: &str, why: Loss, sink: &dyn IntervalSink) {
         let flow = self.flow();
+        let running: Vec<usize> = (0..self.loads.len()).filter(|&index| self.loads[index].running()).collect();
+        running.iter().for_each(|&index| self.flush(index, &flow, sink));
         let now = self.now;
         let Some(cluster) = &mut self.cluster else { return };
-        if cluster.lose(machine, now).is_none() || cluster.alive() {
-            return;
-        }
-        for index in 0..self.loads.len() {
-            if self.loads[index].running() {
-                self.flush(index, &flow, sink);
-                self.loads[index].state = State::Failed("every node of the cluster is down".into());
-            }
+        if cluster.lose(machine, why, now) && !cluster.alive() {
+            let failed = || State::Failed("every node of the cluster is down".into());
+            running.iter().for_each(|&index| self.loads[index].state = failed());
         }
     }
 
