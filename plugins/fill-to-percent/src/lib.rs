@@ -61,7 +61,7 @@ fn write(p: &Parameters, goal: &Goal, nodes: &[Node]) -> Result<u64> {
 /// Looks, decides, waits, until the goal is reached.
 fn steer(p: &Parameters, goal: &Goal, spec: &Spec, load: &Load, nodes: &[Node]) -> Result<()> {
     let mut guard = Guard::new(nodes.len(), p.max_errors, spec.rows);
-    let mut pace = Pace::new(goal.clone());
+    let mut pace = Pace::new(goal.clone(), p.growth(nodes));
     let mut flushed = false;
     loop {
         let (now, nodes, status) = (clock::now(), cluster::nodes()?, load.status()?);
@@ -69,8 +69,7 @@ fn steer(p: &Parameters, goal: &Goal, spec: &Spec, load: &Load, nodes: &[Node]) 
         guard.look(now, &nodes, &status)?;
         let fullest = fullest(&nodes)?;
         let used = fullest.used_percent();
-        let expected = p.growth(status.rate, &nodes);
-        let sample = Sample { at: now.0, used, flushed, rate: status.rate, expected };
+        let sample = Sample { at: now.0, used, flushed, writes: status.operations };
         step::progress(used / goal.percent, doing(fullest, goal, &pace));
         flushed = false;
         match pace.decide(&sample) {

@@ -15,10 +15,8 @@ pub struct Sample {
     pub used: f64,
     /// Whether everything in memory had just been flushed.
     pub flushed: bool,
-    /// Writes a second.
-    pub rate: f64,
-    /// Growth that these writes should make, percent a second.
-    pub expected: f64,
+    /// Writes that have ended since the start.
+    pub writes: u64,
 }
 
 /// What to do next.
@@ -59,9 +57,14 @@ const PROVEN: f64 = 2.0;
 #[derive(Debug)]
 pub struct Pace {
     goal: Goal,
+    /// By so much of a disk one write should make the usage grow, percent.
+    per_write: f64,
     first: Option<Sample>,
     /// The last look without and with a flush before it: only like can be compared with like.
     last: [Option<Sample>; 2],
+    /// When the writes were last counted, how many there were, and their rate up to then.
+    counted: (f64, u64),
+    rate: f64,
     /// Percent a second between the last two looks of a kind.
     recent: f64,
     /// The highest estimate of the growth at the last look, percent a second.
@@ -72,12 +75,15 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Nothing is known yet.
-    pub fn new(goal: Goal) -> Self {
+    /// Nothing is known yet, but that one write should make the usage grow by so much of a disk, in percent.
+    pub fn new(goal: Goal, per_write: f64) -> Self {
         Self {
             goal,
+            per_write,
             first: None,
             last: [None, None],
+            counted: (0.0, 0),
+            rate: 0.0,
             recent: 0.0,
             growth: 0.0,
             used: 0.0,
@@ -102,9 +108,9 @@ impl Pace {
             return Decision::Done;
         }
         let last = left <= LAST.0 && self.goal.percent - self.used <= LAST.1 * self.goal.percent;
-        if last && self.halvings < HALVINGS && sample.rate > 1.0 {
+        if last && self.halvings < HALVINGS && self.rate > 1.0 {
             self.halvings += 1;
-            return Decision::SlowDown { rate: sample.rate / 2.0, wait: self.next_pause() };
+            return Decision::SlowDown { rate: self.rate / 2.0, wait: self.next_pause() };
         }
         Decision::Wait(self.next_pause())
     }
@@ -116,6 +122,7 @@ impl Pace {
     }
 
     fn take_in(&mut self, sample: &Sample) {
+        self.count(sample);
         let first = self.first.get_or_insert_with(|| sample.clone());
         let (since, grown) = (sample.at - first.at, sample.used - first.used);
         let overall = if since > 0.0 { grown / since } else { 0.0 };
@@ -125,9 +132,20 @@ impl Pace {
         }
         *last = Some(sample.clone());
         let overall = overall / f64::from(1 << self.halvings);
-        let expected = if grown < PROVEN { sample.expected } else { 0.0 };
+        let expected = if grown < PROVEN { self.rate * self.per_write } else { 0.0 };
         self.growth = self.recent.max(overall).max(expected);
         self.used = sample.used;
+    }
+
+    /// A rate needs some time between two counts: a flush is not enough.
+    fn count(&mut self, sample: &Sample) {
+        let (at, writes) = self.counted;
+        if self.first.is_none() {
+            self.counted = (sample.at, sample.writes);
+        } else if sample.at - at >= PAUSES.0 {
+            self.rate = sample.writes.saturating_sub(writes) as f64 / (sample.at - at);
+            self.counted = (sample.at, sample.writes);
+        }
     }
 
     fn left_to(&self, percent: f64) -> f64 {
@@ -157,11 +175,13 @@ mod tests {
         /// Greatest part of a disk that may wait in memory, percent.
         memtable: f64,
         slow: f64,
+        writes: f64,
     }
 
     impl Disks {
         fn pass(&mut self, seconds: f64) {
             self.now += seconds;
+            self.writes += RATE * self.slow * seconds;
             self.memory += self.growth * self.slow * seconds;
             if self.memory > self.memtable {
                 self.disk += std::mem::take(&mut self.memory);
@@ -174,6 +194,8 @@ mod tests {
         }
     }
 
+    const RATE: f64 = 10_000.0;
+
     struct Filled {
         end: f64,
         looks: u32,
@@ -183,12 +205,11 @@ mod tests {
 
     /// Fills until `Done`. The growth of each pause is `wobble` times the usual one.
     fn fill(mut disks: Disks, goal: Goal, wobble: &[f64]) -> Filled {
-        let (mut pace, mut flushed, usual) = (Pace::new(goal), false, disks.growth);
+        let (mut pace, mut flushed, usual) = (Pace::new(goal, disks.growth / RATE), false, disks.growth);
         let mut soft_at = None;
         for looks in 1..10_000u32 {
             disks.growth = usual * wobble[looks as usize % wobble.len()];
-            let (rate, expected) = (10_000.0 * disks.slow, disks.growth * disks.slow);
-            let sample = Sample { at: disks.now, used: disks.disk, flushed, rate, expected };
+            let sample = Sample { at: disks.now, used: disks.disk, flushed, writes: disks.writes as u64 };
             flushed = false;
             match pace.decide(&sample) {
                 Decision::Done => return Filled { end: disks.disk + disks.memory, looks, soft_at, seconds: disks.now },
@@ -198,7 +219,7 @@ mod tests {
                     flushed = true;
                 }
                 Decision::SlowDown { rate, wait } => {
-                    disks.slow = rate / 10_000.0;
+                    disks.slow = rate / RATE;
                     disks.pass(wait);
                 }
                 Decision::Wait(wait) => disks.pass(wait),
@@ -212,7 +233,7 @@ mod tests {
     }
 
     fn empty(growth: f64, memtable: f64) -> Disks {
-        Disks { now: 0.0, disk: 0.0, memory: 0.0, growth, memtable, slow: 1.0 }
+        Disks { now: 0.0, disk: 0.0, memory: 0.0, growth, memtable, slow: 1.0, writes: 0.0 }
     }
 
     #[test]
@@ -233,8 +254,8 @@ mod tests {
 
     #[test]
     fn a_full_disk_ends_at_once() {
-        let mut pace = Pace::new(goal(50.0));
-        let sample = |flushed| Sample { at: 0.0, used: 60.0, flushed, rate: 0.0, expected: 0.0 };
+        let mut pace = Pace::new(goal(50.0), 0.0);
+        let sample = |flushed| Sample { at: 0.0, used: 60.0, flushed, writes: 0 };
         assert_eq!(pace.decide(&sample(false)), Decision::Flush);
         assert_eq!(pace.decide(&sample(true)), Decision::Done);
     }
@@ -252,7 +273,8 @@ mod tests {
             let filled = fill(empty(growth, memtable), goal(percent), &wobble);
             prop_assert!(filled.end >= percent);
             prop_assert!(filled.end <= percent + 2.0 * growth + 1e-6, "ends at {} of {percent}", filled.end);
-            prop_assert!(filled.looks < 200 + (hours * 90.0) as u32, "{} looks in {hours} h", filled.looks);
+            let most = 200 + (filled.seconds / 40.0) as u32;
+            prop_assert!(filled.looks < most, "{} looks in {} s", filled.looks, filled.seconds);
         }
     }
 }

@@ -118,9 +118,9 @@ impl Parameters {
         }
     }
 
-    /// How fast writes a second should fill the disks of these nodes, percent a second.
-    pub fn growth(&self, rate: f64, nodes: &[Node]) -> f64 {
-        100.0 * rate * self.stored_bytes() / disks(nodes).max(1.0)
+    /// By how much of a disk one write should fill each of these nodes, percent.
+    pub fn growth(&self, nodes: &[Node]) -> f64 {
+        100.0 * self.stored_bytes() / disks(nodes).max(1.0)
     }
 
     /// Payload of all copies of a row, bytes.
@@ -181,6 +181,6 @@ mod tests {
         let p = parameters(90.0, 95.0, None);
         let spec = p.spec(std::slice::from_ref(&node));
         assert_eq!((spec.rows, spec.columns, spec.column_bytes), (10_000, 8, 128));
-        assert_eq!(p.growth(10.0, &[node]), 1.0);
+        assert_eq!(p.growth(&[node]), 0.1);
     }
 }

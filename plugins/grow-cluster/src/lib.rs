@@ -84,7 +84,7 @@ fn create(groups: &[Group], timeout: Duration) -> Result<Vec<Machine>> {
     let mut ids = Vec::new();
     for group in groups {
         let Group { count, racks, ref r#type } = *group;
-        if count == 0 || racks == 0 || racks > count {
+        if count == 0 || racks == 0 {
             let message = format!("{count} machines of type {} cannot stand in {racks} racks", r#type);
             return Err(Error::request("racks", message));
         }

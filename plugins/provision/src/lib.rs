@@ -98,7 +98,7 @@ fn requests(p: &Parameters) -> Result<Vec<Request>> {
     if p.nodes.is_empty() {
         return Err(Error::request("no-nodes", "a cluster needs at least one group of nodes"));
     }
-    match requests.iter().find(|request| request.count == 0 || request.racks == 0 || request.racks > request.count) {
+    match requests.iter().find(|request| request.count == 0 || request.racks == 0) {
         Some(wrong) => Err(Error::request(
             "racks",
             format!("{} machines of type {} cannot stand in {} racks", wrong.count, wrong.machine_type, wrong.racks),

@@ -173,3 +173,86 @@ fn unwrap_option(object: &mut Map<String, Value>) {
 fn is_width(format: &str) -> bool {
     ["double", "float"].contains(&format) || format.starts_with("uint") || format.starts_with("int")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::{Duration, MachineType, Percent, Rate};
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code, reason = "only their schema is looked at")]
+    struct Parameters {
+        /// How long.
+        hold: Duration,
+        rate: Option<Rate>,
+        #[serde(default = "half")]
+        steady: Percent,
+        #[schemars(range(min = 1))]
+        count: Option<u32>,
+        groups: Option<Vec<Group>>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code, reason = "only their schema is looked at")]
+    struct Group {
+        r#type: MachineType,
+    }
+
+    fn half() -> Percent {
+        Percent(0.5)
+    }
+
+    fn echo(p: Parameters) -> Result<Duration> {
+        if p.hold.0 < 0.0 { Err(Error::product("negative", "time runs backwards")) } else { Ok(p.hold) }
+    }
+
+    fn nothing(_: Parameters) -> Result<()> {
+        Ok(())
+    }
+
+    #[test]
+    fn parameters_are_described_in_plain_schema() {
+        let kind = Kind::new(echo, "echo", "Says it again.").background().phases(["one", "two"]);
+        let group = json!({ "type": "string", "format": "machine-type" });
+        let expected = json!({ "kinds": [{
+            "name": "echo",
+            "summary": "Says it again.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "hold": { "type": "number", "format": "duration", "description": "How long." },
+                    "rate": { "type": "number", "format": "rate" },
+                    "steady": { "type": "number", "format": "percent", "default": 0.5 },
+                    "count": { "type": "integer", "minimum": 1 },
+                    "groups": { "type": "array", "items": {
+                        "type": "object", "properties": { "type": group }, "required": ["type"],
+                    } },
+                },
+                "required": ["hold"],
+                "additionalProperties": false,
+            },
+            "outputs": { "type": "number", "format": "duration" },
+            "background": true,
+            "phases": ["one", "two"],
+        }] });
+        assert_eq!(serde_json::from_str::<Value>(&describe(&[kind])).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_step_takes_text_and_gives_text() {
+        assert_eq!(run(echo, r#"{ "hold": 90 }"#).unwrap(), "90.0");
+        assert_eq!(run(nothing, r#"{ "hold": 90 }"#).unwrap(), "{}");
+        assert_eq!(run(echo, r#"{ "hold": -1 }"#).unwrap_err().kind, "product");
+        assert_eq!(no_such_kind("x").unwrap_err().kind, "request");
+    }
+
+    #[test]
+    fn unknown_parameters_are_refused() {
+        let error = run(echo, r#"{ "hold": 1, "hodl": 2 }"#).unwrap_err();
+        assert_eq!(error.kind, "request");
+        assert!(error.message.contains("hodl"), "{}", error.message);
+    }
+}
