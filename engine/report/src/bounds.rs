@@ -13,6 +13,19 @@ pub fn bound(limits: &[(String, LimitResult)], step: &str, operation: &str, perc
     own.or_else(|| DEFAULTS.iter().find(|(known, _)| *known == percentile).map(|(_, bound)| *bound))
 }
 
+/// The different bounds that rules set to a P99 over a whole window, milliseconds, in the rules' order.
+pub fn p99_bounds(limits: &[(String, LimitResult)]) -> Vec<f64> {
+    let bound = |(_, result): &(String, LimitResult)| {
+        let (operation, _) = result.rule.split_once(".p99")?;
+        // `any 10m: read.p99` is about stretches.
+        operation.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_').then_some(())?;
+        upper_ms(&result.rule, &format!("{operation}.p99"))
+    };
+    let mut bounds: Vec<f64> = limits.iter().filter_map(bound).collect();
+    bounds.dedup();
+    bounds
+}
+
 /// The bound of a rule such as `read.p99 <= 10ms`, if it is about this metric over the whole window.
 fn upper_ms(rule: &str, metric: &str) -> Option<f64> {
     let rest = rule.trim().strip_prefix(metric)?.trim_start_matches([':', ' ', '"']);
@@ -41,6 +54,7 @@ mod tests {
         let rule =
             LimitResult { rule: "read.p99 <= 7ms".into(), value: String::new(), holds: None, place: String::new() };
         let limits = [("steady".to_owned(), rule)];
+        assert_eq!(p99_bounds(&limits), [7.0]);
         assert_eq!(bound(&limits, "steady", "read", "p99"), Some(7.0));
         assert_eq!(bound(&limits, "growth", "read", "p99"), Some(10.0));
         assert_eq!(bound(&limits, "steady", "read", "p50"), None);

@@ -279,9 +279,13 @@ fn headline(verdict: Verdict, reasons: &[String], limits: &[(String, LimitResult
     }
 }
 
-/// A fragment with a capital letter and without its full stop.
+/// A fragment with a capital letter and without its full stop. An id or a name at its beginning stays as it is.
 fn sentence(text: &str) -> String {
-    let mut letters = text.trim().trim_end_matches('.').chars();
+    let text = text.trim().trim_end_matches('.');
+    if !text.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic)) {
+        return text.to_owned();
+    }
+    let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 

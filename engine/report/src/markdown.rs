@@ -13,7 +13,7 @@ pub fn markdown(document: &Document) -> String {
         let _ = writeln!(text, "> **{SIMULATED}**\n");
     }
     let _ = writeln!(text, "# {}\n", escape(&document.started.workflow));
-    let _ = writeln!(text, "**{}**\n\n{}\n", verdict_line(document), escape(&document.headline));
+    let _ = writeln!(text, "**{}**\n\n{}\n", escape(&verdict_line(document)), escape(&document.headline));
     for section in sections(document) {
         draw(&mut text, &section);
     }

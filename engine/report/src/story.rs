@@ -80,9 +80,10 @@ impl Story {
             values.resize(count, None);
             values
         };
-        let there = |piece: &IntervalSummary| piece.count > 0 || piece.asked_rate.is_some();
+        // A kind of operation that was neither asked for nor done has no line, rather than one at 0.
+        let there = |piece: &IntervalSummary| piece.count > 0 || piece.asked_rate.is_some_and(|asked| asked > 0.0);
         self.throughput.push(Series::new(name, "achieved", column(&|piece| there(piece).then_some(piece.rate))));
-        self.throughput.push(Series::new(name, "asked", column(&|piece| piece.asked_rate)));
+        self.throughput.push(Series::new(name, "asked", column(&|piece| piece.asked_rate.filter(|_| there(piece)))));
         self.latency.push(Series::new(name, "P50", column(&|piece| piece.response_ms.p50)));
         self.latency.push(Series::new(name, "P99", column(&|piece| piece.response_ms.p99)));
         self.latency.push(Series::new(name, "max", column(&|piece| piece.response_ms.max)));

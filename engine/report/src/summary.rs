@@ -42,7 +42,7 @@ fn draw(text: &mut String, table: &Table) {
     if table.rows.is_empty() {
         return;
     }
-    let heads: Vec<String> = table.columns.iter().map(|column| column.title.clone()).collect();
+    let heads: Vec<String> = table.columns.iter().map(|column| plain(&column.title)).collect();
     let rows: Vec<Vec<String>> =
         table.rows.iter().map(|row| row.iter().map(|cell| plain(&cell.plain())).collect()).collect();
     let all = || std::iter::once(&heads).chain(&rows);

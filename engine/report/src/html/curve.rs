@@ -11,27 +11,36 @@ use crate::document::Window;
 /// Steps for each halving of the distance to 100 %.
 const STEPS: u32 = 5;
 
+/// One line: `(nines, milliseconds)`, 99.9 % is 3 nines.
+struct Curve {
+    name: String,
+    colour: usize,
+    dash: Dash,
+    points: Vec<(f64, f64)>,
+}
+
 pub(super) fn draw(page: &mut String, window: &Window) {
-    let mut curves: Vec<(String, usize, Dash, Vec<(f64, f64)>)> = Vec::new();
+    let mut curves: Vec<Curve> = Vec::new();
     for (number, found) in window.distributions.iter().enumerate() {
         let colour = colour(&found.operation, number);
-        curves.push((format!("{} response", found.operation), colour, Dash::Solid, points(found, false)));
-        curves.push((format!("{} service", found.operation), colour, Dash::Dotted, points(found, true)));
+        for (what, dash, service) in [("response", Dash::Solid, false), ("service", Dash::Dotted, true)] {
+            let points = points(found, service);
+            curves.push(Curve { name: format!("{} {what}", found.operation), colour, dash, points });
+        }
     }
-    curves.retain(|(.., points)| !points.is_empty());
+    curves.retain(|curve| !curve.points.is_empty());
     if curves.is_empty() {
         return;
     }
-    let all = curves.iter().flat_map(|(.., points)| points);
+    let all = curves.iter().flat_map(|curve| &curve.points);
     let nines = all.clone().map(|(nines, _)| *nines).fold(1.0, f64::max).ceil();
     let scale = Scale::log(all.map(|(_, value)| *value).collect::<Vec<_>>().into_iter());
-    let lines: Vec<Line> = curves
-        .into_iter()
-        .map(|(name, colour, dash, points)| {
-            let points = points.into_iter().map(|(at, value)| (at / nines, Some(value))).collect();
-            Line { name, colour: Some(colour), dash, points }
-        })
-        .collect();
+    let line = |Curve { name, colour, dash, points }| {
+        let points: Vec<(f64, f64)> = points;
+        let points = points.into_iter().map(|(at, value)| (at / nines, Some(value))).collect();
+        Line { name, colour: Some(colour), dash, points }
+    };
+    let lines: Vec<Line> = curves.into_iter().map(line).collect();
     let tails = window.measurement.operations.iter();
     let tails: Vec<_> =
         tails.map(|found| format!("{} P99 {}", found.operation, latency(found.response_ms.p99))).collect();
@@ -42,6 +51,7 @@ pub(super) fn draw(page: &mut String, window: &Window) {
         unit: "ms",
         scale,
         lines: &lines,
+        legend: true,
         behind: &grid(nines as usize),
         size: "tall",
         summary: tails.join(", "),
@@ -60,7 +70,6 @@ pub(super) fn colour(operation: &str, number: usize) -> usize {
     }
 }
 
-/// `(nines, milliseconds)`: 99.9 % is 3 nines.
 fn points(found: &Distribution, service: bool) -> Vec<(f64, f64)> {
     let tally = if service { &found.service } else { &found.response };
     let curve = tally.curve(STEPS);

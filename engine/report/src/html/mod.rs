@@ -39,7 +39,7 @@ pub fn html(document: &Document) -> String {
     }
     page.push_str("</main>");
     page.push_str(&banner(document));
-    let _ = write!(page, "<script>{SCRIPT}</script></body></html>\n");
+    let _ = writeln!(page, "<script>{SCRIPT}</script></body></html>");
     page
 }
 
@@ -88,10 +88,14 @@ fn verdict(document: &Document) -> String {
         Verdict::Fail => Mark::Bad,
         _ => Mark::Unsure,
     };
+    let sign = match document.verdict {
+        Verdict::Infrastructure if !document.partial => "!",
+        _ => mark.sign(),
+    };
     format!(
         "<div class=\"verdict {}\"><p class=\"word\"><span aria-hidden=\"true\">{}</span> {}</p><p>{}</p></div>",
         class(mark),
-        mark.sign(),
+        sign,
         verdict_word(document),
         Text(&document.headline)
     )
@@ -101,34 +105,49 @@ fn draw(page: &mut String, document: &Document, section: &Section) {
     let _ = write!(page, "<section id=\"{0}\" aria-labelledby=\"{0}-title\">", Text(&section.id));
     let hidden = if section.id == "verdict" { " class=\"quiet\"" } else { "" };
     let _ = write!(page, "<h2 id=\"{}-title\"{hidden}>{}</h2>", Text(&section.id), Text(&section.title));
-    for block in &section.blocks {
-        match block {
-            Block::Heading(heading) => {
-                let _ = write!(page, "<h3>{}</h3>", Text(heading));
-            }
-            Block::Text(text) => {
-                let _ = write!(page, "<p>{}</p>", Text(text));
-            }
-            Block::List(items) => {
-                let items: String = items.iter().map(|item| format!("<li>{}</li>", Text(item))).collect();
-                let _ = write!(page, "<ul>{items}</ul>");
-            }
-            Block::Facts(facts) => {
-                let fact = |(name, value): &(String, String)| {
-                    format!("<div><dt>{}</dt><dd>{}</dd></div>", Text(name), Text(value))
-                };
-                let _ = write!(page, "<dl>{}</dl>", facts.iter().map(fact).collect::<String>());
-            }
-            Block::Table(table) => self::table(page, table),
-            Block::Figure(Figure::Story) => story::draw(page, document),
-            Block::Figure(Figure::Gantt) => gantt::draw(page, document),
-            Block::Figure(Figure::Curve(place)) => {
-                document.windows.get(*place).into_iter().for_each(|window| curve::draw(page, window));
-            }
-        }
+    for (place, block) in section.blocks.iter().enumerate() {
+        // A curve stands beside the table of its percentiles.
+        let beside = |place: usize| matches!(section.blocks.get(place), Some(Block::Figure(Figure::Curve(_))));
+        page.push_str(if beside(place) { "<div class=\"beside\">" } else { "" });
+        draw_block(page, document, block);
+        page.push_str(if place > 0 && beside(place - 1) { "</div>" } else { "" });
     }
     page.push_str("</section>");
 }
+
+fn draw_block(page: &mut String, document: &Document, block: &Block) {
+    match block {
+        Block::Heading(heading) => {
+            let _ = write!(page, "<h3>{}</h3>", Text(heading));
+        }
+        Block::Text(text) => {
+            let _ = write!(page, "<p>{}</p>", Text(text));
+        }
+        Block::List(items) => {
+            let items: String = items.iter().map(|item| format!("<li>{}</li>", Text(item))).collect();
+            let _ = write!(page, "<ul>{items}</ul>");
+        }
+        Block::Facts(facts) => {
+            let fact = |(name, value): &(String, String)| {
+                let wide = if value.len() > WIDE { " class=\"wide\"" } else { "" };
+                format!("<div{wide}><dt>{}</dt><dd>{}</dd></div>", Text(name), Text(value))
+            };
+            let _ = write!(page, "<dl>{}</dl>", facts.iter().map(fact).collect::<String>());
+        }
+        Block::Table(table) => self::table(page, table),
+        Block::Figure(Figure::Story) => story::draw(page, document),
+        Block::Figure(Figure::Gantt) => gantt::draw(page, document),
+        Block::Figure(Figure::Curve(place)) => {
+            document.windows.get(*place).into_iter().for_each(|window| curve::draw(page, window));
+        }
+    }
+}
+
+/// A longer value takes a line of its own.
+const WIDE: usize = 60;
+
+/// A cell with more letters is broken into lines.
+const LONG_CELL: usize = 40;
 
 /// Tables longer than this are folded.
 const LONG: usize = 24;
@@ -163,9 +182,10 @@ fn table(page: &mut String, table: &Table) {
 fn cell(page: &mut String, cell: &Cell, names_row: bool, number: bool) {
     let tag = if names_row { "th scope=\"row\"" } else { "td" };
     let end = if names_row { "th" } else { "td" };
-    let mark = cell.mark.map_or("", class);
-    let class = format!("{}{}{mark}", if number { "n" } else { "" }, if number && !mark.is_empty() { " " } else { "" });
-    let class = if class.is_empty() { class } else { format!(" class=\"{class}\"") };
+    let mut classes: Vec<&str> = cell.mark.map(class).into_iter().collect();
+    classes.extend(number.then_some("n"));
+    classes.extend((cell.text.chars().count() > LONG_CELL).then_some("w"));
+    let class = if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
     let sign = cell.mark.map_or(String::new(), |mark| format!("<i>{}</i> ", mark.sign()));
     let _ = write!(page, "<{tag}{class}>{sign}{}</{end}>", Text(&cell.text));
 }

@@ -1,7 +1,7 @@
 'use strict';
 (() => {
   const csv = rows => rows.map(row => row.map(text => /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text).join(',')).join('\n') + '\n';
-  const copier = (rows, before, label) => {
+  const copier = (rows, put, label) => {
     const button = document.createElement('button');
     button.type = 'button';
     button.textContent = label;
@@ -14,12 +14,12 @@
       }
       button.textContent = 'Copied'; setTimeout(() => { button.textContent = label; }, 1500);
     };
-    before.before(button);
+    put(button);
     return button;
   };
   const cellText = cell => [...cell.childNodes].filter(node => node.nodeName !== 'I').map(node => node.textContent).join('').trim();
   for (const box of document.querySelectorAll('.scroll')) {
-    copier(() => [...box.querySelectorAll('tr')].map(row => [...row.cells].map(cellText)), box, 'Copy as CSV');
+    copier(() => [...box.querySelectorAll('tr')].map(row => [...row.cells].map(cellText)), button => { const caption = box.querySelector('caption'); caption ? caption.append(button) : box.before(button); }, 'Copy as CSV');
   }
 
   const story = document.querySelector('.story'), source = document.getElementById('story-data');
@@ -29,7 +29,7 @@
   const clock = ms => { const s = Math.round(ms / 1000); return Math.floor(s / 3600) + ':' + pad(Math.floor(s / 60) % 60) + ':' + pad(s % 60); };
   const show = (value, unit) => value === null ? 'n/a' : (Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en') : value) + (unit ? ' ' + unit : '');
   copier(() => [['time_s', ...data.panels.flatMap(p => p.series.map(s => p.title + ': ' + s.name))],
-    ...data.at.map((at, i) => [String(at / 1000), ...data.panels.flatMap(p => p.series.map(s => s.values[i] === null ? '' : String(s.values[i])))])], story, 'Copy all series as CSV');
+    ...data.at.map((at, i) => [String(at / 1000), ...data.panels.flatMap(p => p.series.map(s => s.values[i] === null ? '' : String(s.values[i])))])], button => story.before(button), 'Copy all series as CSV');
   const reset = document.createElement('button');
   reset.type = 'button'; reset.textContent = 'Show the whole run'; reset.hidden = true;
   story.before(reset);
@@ -37,7 +37,7 @@
   const panels = [...story.querySelectorAll('.panel')];
   const plots = panels.map(panel => panel.querySelector('.plot'));
   const lines = plots.map(plot => { const line = document.createElement('div'); line.className = 'cross'; line.hidden = true; plot.append(line); return line; });
-  const outs = panels.map(panel => { const out = document.createElement('span'); out.className = 'readout'; panel.querySelector('.legend').append(out); return out; });
+  const outs = plots.map(plot => { const out = document.createElement('span'); out.className = 'readout'; plot.append(out); return out; });
   let view = [0, 1], at = null, start = null;
   const fraction = event => {
     const box = plots[0].getBoundingClientRect();
@@ -53,6 +53,7 @@
     data.panels.forEach((panel, n) => {
       lines[n].hidden = false;
       lines[n].style.left = place(x) + '%';
+      outs[n].classList.toggle('left', place(x) > 50);
       outs[n].textContent = clock(data.at[i]) + '  ' + panel.series.filter(s => s.values[i] !== null).map(s => s.name + ' ' + show(s.values[i], panel.unit)).join(' · ');
     });
   };

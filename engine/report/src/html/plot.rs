@@ -83,14 +83,14 @@ pub(super) enum Dash {
     Solid,
     Dashed,
     Dotted,
-    DashDot,
+    Alternating,
     Thin,
 }
 
 impl Dash {
     /// The pattern of the n-th line where each stands for a node.
     pub(super) fn nth(n: usize) -> Self {
-        [Self::Solid, Self::Dashed, Self::Dotted, Self::DashDot][n / COLOURS % 4]
+        [Self::Solid, Self::Dashed, Self::Dotted, Self::Alternating][n / COLOURS % 4]
     }
 
     fn class(self) -> &'static str {
@@ -98,7 +98,7 @@ impl Dash {
             Self::Solid => "solid",
             Self::Dashed => "dashed",
             Self::Dotted => "dotted",
-            Self::DashDot => "dashdot",
+            Self::Alternating => "dashdot",
             Self::Thin => "thin",
         }
     }
@@ -136,6 +136,8 @@ pub(super) struct Panel<'a> {
     pub(super) unit: &'a str,
     pub(super) scale: Scale,
     pub(super) lines: &'a [Line],
+    /// Whether the lines are named.
+    pub(super) legend: bool,
     /// SVG behind the lines, in a box of 1000 x 100.
     pub(super) behind: &'a str,
     /// `tall` or `low`.
@@ -147,7 +149,7 @@ pub(super) struct Panel<'a> {
 impl Panel<'_> {
     pub(super) fn draw(&self, page: &mut String) {
         let _ = write!(page, "<div class=\"panel {}\"><p class=\"legend\"><b>{}</b>", self.size, Text(self.title));
-        for line in self.lines {
+        for line in self.lines.iter().filter(|_| self.legend) {
             let sample = "<svg viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path d=\"M1 4H21\"/></svg>";
             let _ = write!(page, "<span class=\"key {}\">{sample}{}</span>", line.stroke(), Text(&line.name));
         }

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use wfe_core::Millis;
-use wfe_core::measure::text::{clock, whole};
+use wfe_core::measure::text::{clock, latency, whole};
 
 use super::curve::colour;
 use super::plot::{COLOURS, Dash, Line, Panel, Scale};
 use super::{Text, span_style, time_axis};
+use crate::bounds::p99_bounds;
 use crate::document::{Document, Step};
 use crate::story::{Series, Story};
 
@@ -25,7 +26,9 @@ pub(super) fn draw(page: &mut String, document: &Document) {
     let mut panel = |page: &mut String, title: &str, unit: &str, scale, series: &[Series], lines: Vec<Line>, size| {
         let peak = series.iter().filter_map(Series::max).reduce(f64::max);
         let summary = peak.map_or("Nothing was recorded".into(), |peak| format!("Highest value {peak:.2} {unit}"));
-        Panel { title, unit, scale, lines: &lines, behind: &behind, size, summary }.draw(page);
+        // The nodes' names stand over the disk panel; the low ones below it share its colours.
+        let legend = size != "low" || story.disk.is_empty();
+        Panel { title, unit, scale, lines: &lines, legend, behind: &behind, size, summary }.draw(page);
         data.push(values(title, unit, series));
     };
     if !story.throughput.is_empty() {
@@ -35,7 +38,8 @@ pub(super) fn draw(page: &mut String, document: &Document) {
     }
     if story.latency.iter().any(|series| series.max().is_some()) {
         let all: Vec<f64> = story.latency.iter().flat_map(|series| series.values.iter().flatten().copied()).collect();
-        let lines = operation_lines(story, &story.latency);
+        let mut lines = operation_lines(story, &story.latency);
+        lines.extend(limit_lines(document));
         let title = "Response time, logarithmic";
         panel(page, title, "ms", Scale::log(all.into_iter()), &story.latency, lines, "tall");
     }
@@ -93,6 +97,19 @@ fn operation_lines(story: &Story, series: &[Series]) -> Vec<Line> {
         Line { name: series.name.clone(), colour, dash, points: points(story, series) }
     };
     series.iter().enumerate().map(line).collect()
+}
+
+/// The bounds that the workflow sets to P99, as level lines.
+fn limit_lines(document: &Document) -> Vec<Line> {
+    let mut bounds = p99_bounds(&document.limits);
+    bounds.truncate(2);
+    let line = |bound: f64| Line {
+        name: format!("P99 limit {}", latency(Some(bound))),
+        colour: None,
+        dash: Dash::Alternating,
+        points: vec![(0.0, Some(bound)), (1.0, Some(bound))],
+    };
+    bounds.into_iter().map(line).collect()
 }
 
 fn node_lines(story: &Story, series: &[Series]) -> Vec<Line> {

@@ -129,11 +129,12 @@ impl Run {
         let (mut response, mut service) = (histogram(), histogram());
         let (mut max_response_ns, mut max_service_ns) = (0, 0);
         // Three hundred different values stand for all operations.
-        for _ in 0..300 {
+        for number in 0..300 {
+            let times = count as u64 / 300 + u64::from(number < count as u64 % 300);
             let ms = floor - (1.0 - self.random()).ln() * tail;
             let (ns, sent) = ((ms * 1e6) as u64, (ms * 0.93e6) as u64);
-            response.saturating_record_n(ns, (count / 300.0) as u64 + 1);
-            service.saturating_record_n(sent, (count / 300.0) as u64 + 1);
+            response.saturating_record_n(ns, times);
+            service.saturating_record_n(sent, times);
             max_response_ns = max_response_ns.max(ns);
             max_service_ns = max_service_ns.max(sent);
         }
@@ -246,7 +247,7 @@ pub fn elasticity() -> Run {
     run.begin(180, "fill", 1);
     run.phase(180, "fill", "write");
     run.phase(FILLED - 300, "fill", "flush");
-    run.snapshot(7_400, "fill", "soft limit", &nodes_at(7_400));
+    run.snapshot(9_600, "fill", "soft limit", &nodes_at(9_600));
     run.snapshot(FILLED, "fill", "hard limit", &nodes_at(FILLED));
     run.end(FILLED, "fill", 1, Ok(json!({ "used_percent": 90.02, "rows": 361_204_122 })));
     run.begin(FILLED, "quiet", 1);
@@ -301,7 +302,7 @@ fn record_load(run: &mut Run) {
         let burst = if growing { 1.0 + 0.35 * run.random() } else { 1.0 + 0.1 * run.random() };
         for loader in ["loader-1", "loader-2", "loader-3"] {
             let (read, write) = if growing { (0.93 * burst, 0.55 * burst) } else { (0.69, 0.41 * burst) };
-            let rate = 1_640.0 + run.random() * 3.0;
+            let rate = 1_641.0;
             run.load(loader, from, from + 10, 3_283.3, &[("read", rate, 0.35, read), ("write", rate, 0.25, write)]);
         }
     }
