@@ -1,5 +1,9 @@
 //! Limits: rules that a measurement must hold.
 
+mod evaluate;
+
+pub use evaluate::evaluate;
+
 use serde::{Deserialize, Serialize};
 
 mod parse;
