@@ -1,1 +1,111 @@
-//! Whole-product tests.
+//! What the whole-product tests share: workflows rehearsed in this process, and the built `wfe` binary.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::Value;
+use wfe_core::diagnostic::Source;
+use wfe_core::event::Keep;
+use wfe_core::plan::{self, Choice, Plan};
+use wfe_report::Document;
+use wfe_runner::journal;
+use wfe_runner::plugin::{Plugins, builtin_names};
+use wfe_runner::run::{Cancel, Finished, Options, Run};
+use wfe_sim::{Faults, Sim};
+
+/// The top of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The `wfe` binary beside the running test. The test command builds it first.
+pub fn wfe() -> Command {
+    let test = std::env::current_exe().expect("a test knows its own path");
+    let built = test.ancestors().nth(2).expect("a test lies in target/PROFILE/deps").join("wfe");
+    assert!(built.exists(), "{} is not built; `cargo build --release` builds it", built.display());
+    let mut command = Command::new(built);
+    command.env_remove("WFE_LOG").env("NO_COLOR", "1").env("CI", "true");
+    command
+}
+
+/// A workflow of the repository, planned, with its plugins.
+#[derive(Clone)]
+pub struct Planned {
+    /// The file's text.
+    pub text: String,
+    /// What will be run.
+    pub plan: Plan,
+    /// What runs it.
+    pub plugins: Plugins,
+}
+
+/// Plans a workflow's text with its inputs set.
+pub fn planned(text: &str, set: &[(&str, &str)]) -> Planned {
+    let builtin: BTreeSet<String> = builtin_names().map(str::to_owned).collect();
+    let load = Plugins::load(&builtin, Path::new("."));
+    let plugins = rehearsal().block_on(load).expect("the built-in plugins load");
+    let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let choice = Choice { profile: None, backend: "sim".into(), set };
+    let plan = plan::build(&Source::new("test.yaml", text), &plugins.catalog(), &choice);
+    let plan = plan.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    Planned { text: text.to_owned(), plan, plugins }
+}
+
+/// A runtime in virtual time.
+pub fn rehearsal() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime starts")
+}
+
+fn options(planned: &Planned, runs: &Path, seed: u64) -> Options {
+    Options {
+        runs: runs.into(),
+        file: "test.yaml".into(),
+        source: planned.text.clone().into_bytes(),
+        set: BTreeMap::new(),
+        seed,
+        keep: Keep::Never,
+        deadline_ms: None,
+        backend_options: BTreeMap::new(),
+        command: "wfe run test.yaml".into(),
+        version: "0".into(),
+        telemetry_ms: 60_000,
+    }
+}
+
+/// Rehearses a plan in a new directory under `runs`.
+pub fn rehearse(planned: &Planned, runs: &Path, seed: u64) -> Finished {
+    rehearse_with(planned, runs, seed, Faults::default())
+}
+
+/// Rehearses a plan in a world with faults.
+pub fn rehearse_with(planned: &Planned, runs: &Path, seed: u64, faults: Faults) -> Finished {
+    let Planned { plan, plugins, .. } = planned.clone();
+    let options = options(planned, runs, seed);
+    rehearsal().block_on(async {
+        let run = Run::begin(plan, plugins, Arc::new(Sim::new(faults)), options, Vec::new()).await;
+        run.expect("the run begins").carry_out(Cancel::never()).await.expect("the run ends")
+    })
+}
+
+/// Carries on with the run in a directory, as `wfe resume` does.
+pub fn resume(planned: &Planned, directory: &Path) -> Result<Finished, String> {
+    let Planned { plan, plugins, .. } = planned.clone();
+    rehearsal().block_on(async {
+        let backend = Arc::new(Sim::new(Faults::default()));
+        let run = Run::resume(directory.into(), plan, plugins, backend, 60_000, Vec::new()).await;
+        run.map_err(|e| e.to_string())?.carry_out(Cancel::never()).await.map_err(|e| e.to_string())
+    })
+}
+
+/// `result.json` of a finished run, without what differs between runs that are the same: the id and wall time.
+pub fn result(finished: &Finished) -> Value {
+    let entries = journal::read(&finished.directory).expect("the journal can be read").entries;
+    let document = Document::new(&finished.state, &entries, &finished.recording, &[]);
+    let mut result = wfe_report::result(&document);
+    for key in ["run", "started", "wall_s"] {
+        result[key] = Value::Null;
+    }
+    result
+}

@@ -14,6 +14,7 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Engine, Store};
 use wfe_core::call;
 use wfe_core::catalog::{Catalog, Description, Plugin, StepKind};
+use wfe_core::workflow::is_plugin_file;
 
 use crate::host::attempt::{Guest, PLUGIN_INTERFACE};
 use crate::host::link;
@@ -38,7 +39,7 @@ pub struct Loaded {
 }
 
 /// The plugins that a workflow can use, by the text before a `#` in `uses:`.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Plugins {
     loaded: BTreeMap<String, Arc<Loaded>>,
 }
@@ -53,7 +54,7 @@ impl Plugins {
             if plugins.loaded.contains_key(source) {
                 continue;
             }
-            let bytes = match (builtin::find(source), is_path(source)) {
+            let bytes = match (builtin::find(source), is_plugin_file(source)) {
                 (Some(bytes), _) => bytes.to_vec(),
                 (None, true) => read(source, &base.join(source))?,
                 (None, false) => continue,
@@ -87,10 +88,10 @@ impl Plugins {
         for (source, loaded) in &self.loaded {
             for kind in &loaded.description.kinds {
                 let entry = (loaded.facts.clone(), kind.clone());
-                if is_path(source) {
+                if is_plugin_file(source) {
                     catalog.kinds.insert(format!("{source}#{}", kind.name), entry.clone());
                 }
-                if !is_path(source) || loaded.description.kinds.len() == 1 {
+                if !is_plugin_file(source) || loaded.description.kinds.len() == 1 {
                     catalog.kinds.insert(source.clone(), entry);
                 }
             }
@@ -102,11 +103,6 @@ impl Plugins {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Loaded)> {
         self.loaded.iter().map(|(source, loaded)| (source.as_str(), loaded.as_ref()))
     }
-}
-
-/// Whether a `uses:` text names a file.
-pub fn is_path(source: &str) -> bool {
-    source.ends_with(".wasm")
 }
 
 /// The names of the built-in plugins.

@@ -1,0 +1,110 @@
+//! A rehearsal is killed after every entry of its journal, and resumed: same verdict, same numbers, nothing left.
+//!
+//! A process that is killed leaves its journal and nothing else that counts, and the journal only grows. So the first k
+//! lines of a whole run's journal are what a process killed after its k-th entry leaves behind.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use wfe_core::event::ResourceState;
+use wfe_runner::journal;
+use wfe_runner::run::WORKFLOW;
+use wfe_tests::{Planned, planned, rehearse, repository, result, resume};
+
+/// A run's directory as a process leaves it that is killed when its journal holds these bytes.
+fn killed(directory: &Path, journal: &[u8], planned: &Planned) {
+    fs::create_dir_all(directory).unwrap();
+    fs::write(directory.join(WORKFLOW), &planned.text).unwrap();
+    fs::write(directory.join(journal::FILE), journal).unwrap();
+}
+
+#[test]
+fn elasticity_killed_at_every_entry() {
+    let text = fs::read_to_string(repository().join("workflows/elasticity.yaml")).unwrap();
+    let planned = planned(&text, &[]);
+    let runs = tempfile::tempdir().unwrap();
+    let whole = rehearse(&planned, runs.path(), 7);
+    let expected = result(&whole);
+    assert_eq!(expected["verdict"], "pass", "{expected:#}");
+    let journal = fs::read(whole.directory.join(journal::FILE)).unwrap();
+    let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+    let next = AtomicUsize::new(1);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
+            scope.spawn(|| {
+                loop {
+                    let kept = next.fetch_add(1, Ordering::Relaxed);
+                    if kept >= lines.len() {
+                        return;
+                    }
+                    let mut left: Vec<u8> = lines[..kept].concat();
+                    if kept % 3 == 0 {
+                        left.extend(&lines[kept][..lines[kept].len() / 2]);
+                    }
+                    let directory = runs.path().join(format!("killed-{kept}"));
+                    killed(&directory, &left, &planned);
+                    let resumed = resume(&planned, &directory)
+                        .unwrap_or_else(|e| panic!("killed after entry {kept}: {e}"));
+                    let found = result(&resumed);
+                    assert!(found == expected, "killed after entry {kept}:\n{found:#}\ninstead of\n{expected:#}");
+                    let left = resumed.state.ledger.resources().filter(|r| r.state != ResourceState::Deleted);
+                    assert_eq!(left.count(), 0, "killed after entry {kept}");
+                    fs::remove_dir_all(&directory).unwrap();
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_run_that_is_over_is_not_resumed() {
+    let planned = planned(QUICK, &[]);
+    let runs = tempfile::tempdir().unwrap();
+    let whole = rehearse(&planned, runs.path(), 1);
+    let refused = resume(&planned, &whole.directory).err().expect("a run that is over is refused");
+    assert_eq!(refused, "the run cannot be resumed: it is over, with verdict pass");
+}
+
+#[test]
+fn a_changed_workflow_is_not_resumed() {
+    let runs = tempfile::tempdir().unwrap();
+    let original = planned(QUICK, &[]);
+    let whole = rehearse(&original, runs.path(), 1);
+    let journal = fs::read(whole.directory.join(journal::FILE)).unwrap();
+    let half: Vec<u8> = journal.split_inclusive(|byte| *byte == b'\n').take(20).flatten().copied().collect();
+    let directory = runs.path().join("changed");
+    killed(&directory, &half, &original);
+    let changed = planned(&QUICK.replace("hold: 20s", "hold: 30s"), &[]);
+    let refused = resume(&changed, &directory).err().expect("another workflow is refused");
+    assert_eq!(refused, "the run cannot be resumed: its copy of the workflow was changed since it began");
+}
+
+#[test]
+fn damage_inside_the_journal_names_its_place() {
+    let planned = planned(QUICK, &[]);
+    let runs = tempfile::tempdir().unwrap();
+    let whole = rehearse(&planned, runs.path(), 1);
+    let mut journal = fs::read_to_string(whole.directory.join(journal::FILE)).unwrap();
+    let second = journal.find('\n').unwrap() + 1;
+    journal.replace_range(second..second + 1, "#");
+    let directory = runs.path().join("damaged");
+    killed(&directory, journal.as_bytes(), &planned);
+    let refused = resume(&planned, &directory).err().expect("a damaged journal is refused");
+    assert!(refused.contains(&format!("line 2, byte {second}: not a journal entry")), "{refused}");
+}
+
+const QUICK: &str = "\
+name: quick
+steps:
+  cluster:
+    uses: provision
+    with:
+      database: scylla 2025.2
+      nodes: [{ count: 3, type: i4i.large, racks: 3 }]
+    grants: { cloud: { types: [i4i.large], machines: 3 } }
+  quiet:
+    needs: [cluster]
+    uses: wait-stable
+    with: { hold: 20s }
+";
