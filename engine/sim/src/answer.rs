@@ -7,6 +7,7 @@ use wfe_core::{Call, CallError, Millis};
 
 use crate::cluster::NodeState;
 use crate::fleet::describe;
+use crate::load::Load;
 use crate::world::World;
 
 /// Bytes of one pending compaction.
@@ -35,6 +36,7 @@ impl World {
         let cluster = self.cluster()?;
         let (used, flow) = (cluster.used(), self.flow());
         let up = cluster.up().count_ones().max(1);
+        let late: f64 = self.loads.iter().filter(|load| load.running() && load.lag > 0.0).map(Load::in_flight).sum();
         let node = |index: usize| {
             let node = &cluster.nodes[index];
             cluster::Node {
@@ -45,7 +47,7 @@ impl World {
                 state: state(node.state).into(),
                 used_bytes: used[index] as u64,
                 total_bytes: node.hardware.disk_bytes() as u64,
-                signals: signals(cluster, &flow, index, (cluster.hints / f64::from(up)).floor()),
+                signals: signals(cluster, &flow, index, (cluster.hints / f64::from(up)).floor(), late),
             }
         };
         Ok((0..cluster.nodes.len()).map(node).collect())
@@ -75,6 +77,7 @@ fn signals(
     flow: &crate::flow::Flow,
     index: usize,
     hints: f64,
+    late: f64,
 ) -> Vec<cluster::Signal> {
     let node = &cluster.nodes[index];
     let there = flow.nodes.get(index).copied().unwrap_or_default();
@@ -82,12 +85,18 @@ fn signals(
     let streams = moves.filter(|m| m.from == index || m.to == index).count() as f64;
     let up = node.state == NodeState::Up;
     let busiest_writes = there.ingest / (node.hardware.write_bw() / 4.0);
+    // A node that works on few reads at a time holds all others that late loads have in flight.
+    let pending_reads = match &node.active_reads {
+        Some(reads) => (late - reads.most).max(0.0).floor(),
+        None if there.reads > 0.0 => there.waiting(),
+        None => 0.0,
+    };
     let values = [
         ("compactions", (node.debt / COMPACTION_BYTES).ceil()),
         ("compaction-debt-bytes", node.debt.ceil()),
         ("streams", streams),
         ("hints", if up { hints } else { 0.0 }),
-        ("pending-reads", if there.reads > 0.0 { there.waiting() } else { 0.0 }),
+        ("pending-reads", pending_reads),
         ("pending-writes", if busiest_writes > 0.99 { there.waiting() + 1.0 } else { 0.0 }),
         ("joining", f64::from(node.state == NodeState::Joining)),
         ("cpu", there.all_cpu_use(node).min(1.0)),

@@ -35,6 +35,7 @@ impl World {
         }
         self.advance_exactly(at, sink);
         let answer = self.make(call, sink);
+        self.set_faults();
         self.answers.insert(key.into(), answer.clone());
         answer
     }
@@ -148,6 +149,7 @@ impl World {
                 debt: 0.0,
                 busy: 0.0,
                 marks: 0,
+                active_reads: None,
             });
         }
         Ok(nodes)
