@@ -5,8 +5,9 @@ use wfe_core::backend::answer;
 use wfe_core::capability::{cluster, observe, operation};
 use wfe_core::{Call, CallError, Millis};
 
-use crate::cluster::NodeState;
+use crate::cluster::{Cluster, Node, NodeState};
 use crate::fleet::describe;
+use crate::flow::{Flow, NodeFlow};
 use crate::load::Load;
 use crate::world::World;
 
@@ -72,37 +73,35 @@ impl World {
     }
 }
 
-fn signals(
-    cluster: &crate::cluster::Cluster,
-    flow: &crate::flow::Flow,
-    index: usize,
-    hints: f64,
-    late: f64,
-) -> Vec<cluster::Signal> {
+fn signals(cluster: &Cluster, flow: &Flow, index: usize, hints: f64, late: f64) -> Vec<cluster::Signal> {
     let node = &cluster.nodes[index];
     let there = flow.nodes.get(index).copied().unwrap_or_default();
     let moves = cluster.tablets.iter().flat_map(|tablets| &tablets.moves);
     let streams = moves.filter(|m| m.from == index || m.to == index).count() as f64;
     let up = node.state == NodeState::Up;
     let busiest_writes = there.ingest / (node.hardware.write_bw() / 4.0);
-    // A node that works on few reads at a time holds all others that late loads have in flight.
-    let pending_reads = match &node.active_reads {
-        Some(reads) => (late - reads.most).max(0.0).floor(),
-        None if there.reads > 0.0 => there.waiting(),
-        None => 0.0,
-    };
     let values = [
         ("compactions", (node.debt / COMPACTION_BYTES).ceil()),
         ("compaction-debt-bytes", node.debt.ceil()),
         ("streams", streams),
         ("hints", if up { hints } else { 0.0 }),
-        ("pending-reads", pending_reads),
+        ("pending-reads", pending_reads(node, &there, late)),
         ("pending-writes", if busiest_writes > 0.99 { there.waiting() + 1.0 } else { 0.0 }),
         ("joining", f64::from(node.state == NodeState::Joining)),
         ("cpu", there.all_cpu_use(node).min(1.0)),
         ("disk-busy", (there.read_use(node) + there.stream_out / node.hardware.read_bw().max(1.0)).min(1.0)),
     ];
     values.map(|(name, value)| cluster::Signal { name: name.into(), value }).into()
+}
+
+/// Requests that wait for the disk or a CPU. A node that works on few reads at a time holds all others that late loads
+/// have in flight.
+fn pending_reads(node: &Node, flow: &NodeFlow, late: f64) -> f64 {
+    match &node.active_reads {
+        Some(reads) => (late - reads.most).max(0.0).floor(),
+        None if flow.reads > 0.0 => flow.waiting(),
+        None => 0.0,
+    }
 }
 
 fn state(state: NodeState) -> &'static str {

@@ -1,6 +1,6 @@
 //! The simulated backend: a model cloud and a model cluster in virtual time.
 //!
-//! [`Sim`] answers a run's capability calls from a [`World`](world) that it moves on, lazily, to the run's clock. A
+//! [`Sim`] answers a run's capability calls from a world that it moves on, lazily, to the run's clock. A
 //! rehearsal of five hours costs about a quarter of a second of CPU (`cargo run --release -p wfe-sim --example published
 //! rehearsal`).
 //!
