@@ -1,6 +1,6 @@
 //! The facts of a run, kept for ever: the only format with a compatibility promise.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::call::Class;
 use crate::catalog::Plugin;
 use crate::limits::LimitResult;
+use crate::plan::{Grants, PlannedStep};
 use crate::verdict::Verdict;
 use crate::{CallError, Millis};
 
@@ -105,6 +106,9 @@ pub enum Event {
         /// Why, where it was not deleted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// What an hour of it costs, US dollars, where the backend knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hourly_usd: Option<f64>,
     },
     /// The run is over. Always the last entry.
     RunEnded {
@@ -150,12 +154,62 @@ pub struct RunStarted {
     pub seed: u64,
     /// What happens to machines at the end.
     pub keep: Keep,
+    /// The longest the run may take before `finally`.
+    pub deadline_ms: Option<Millis>,
+    /// How the backend was made, for whoever makes it again: such as contact points, or the text of faults.
+    pub backend_options: BTreeMap<String, String>,
     /// The plugins, pinned.
     pub plugins: Vec<Plugin>,
+    /// The steps as planned, in the plan's order: a report needs them, and is made from the journal alone.
+    #[serde(default)]
+    pub steps: Vec<StepFacts>,
     /// Versions and settings of the backend.
     pub environment: Vec<(String, String)>,
     /// The command that repeats the run.
     pub command: String,
+}
+
+/// A step as planned, as far as a reader of the run wants to know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepFacts {
+    /// Its id.
+    pub id: String,
+    /// The kind of step, as written after `uses:`.
+    pub uses: String,
+    /// Name of its plugin.
+    pub plugin: String,
+    /// SHA-256 of the plugin's component, hexadecimal.
+    pub plugin_digest: String,
+    /// The steps that it waits for.
+    pub needs: BTreeSet<String>,
+    /// Whether it accompanies others.
+    pub background: bool,
+    /// Whether it stands under `finally`.
+    pub finally: bool,
+    /// The step, or `step.phase`, that it measures.
+    pub during: Option<String>,
+    /// What its plugin may do.
+    pub grants: Grants,
+}
+
+impl From<&PlannedStep> for StepFacts {
+    fn from(step: &PlannedStep) -> Self {
+        let during = step.during.as_ref().map(|during| match &during.phase {
+            Some(phase) => format!("{}.{phase}", during.step),
+            None => during.step.clone(),
+        });
+        Self {
+            id: step.id.clone(),
+            uses: step.uses.clone(),
+            plugin: step.plugin.name.clone(),
+            plugin_digest: step.plugin.digest.clone(),
+            needs: step.needs.clone(),
+            background: step.background,
+            finally: step.finally,
+            during,
+            grants: step.grants.clone(),
+        }
+    }
 }
 
 /// Which call of which attempt.

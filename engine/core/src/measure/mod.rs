@@ -1,4 +1,31 @@
 //! Recorded load: intervals with histograms, and measurements as questions about windows of them.
+//!
+//! # What a window counts
+//!
+//! * Histograms are merged; percentiles are never averaged, over loaders or over time.
+//! * A window counts the intervals that lie wholly inside it. One that its edge cuts is left out, and a note says so.
+//! * Seconds without an interval make a measurement incomplete, but for two cases which are noted instead: less than one
+//!   interval at an edge of the window, and warm-up.
+//! * Which loaders must be there: all that a load had at any time of its life, and all that were announced for it.
+//! * Rates are completions over the time that a loader's counted intervals cover, added up over loaders.
+//! * In pieces of a window an interval belongs to the piece that holds its middle.
+
+mod coverage;
+mod packed;
+mod recording;
+mod stretch;
+mod sums;
+mod tally;
+pub mod text;
+mod window;
+
+pub use coverage::Coverage;
+pub use packed::{Encoder, Packed};
+pub use recording::{Recorded, RecordedCounts, Recording};
+pub use stretch::{Stretch, Stretches};
+pub use sums::Sums;
+pub use tally::{Tally, ms};
+pub use window::Distribution;
 
 use std::collections::BTreeMap;
 
@@ -11,12 +38,14 @@ pub type Histogram = hdrhistogram::Histogram<u64>;
 
 /// The least value that a recorded histogram tells apart, nanoseconds.
 pub const LOWEST_NS: u64 = 1_000;
+/// Significant digits of every recorded histogram.
+pub const SIGNIFICANT_DIGITS: u8 = 3;
 /// The greatest value that a recorded histogram holds, nanoseconds: two hours. Greater ones are clamped and counted.
 pub const HIGHEST_NS: u64 = 7_200_000_000_000;
 
 /// An empty histogram with the bounds of all recorded ones: 1 µs to 2 h at three significant digits.
 pub fn histogram() -> Histogram {
-    Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3).expect("the bounds are constants that fit")
+    Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS).expect("the bounds are constants that fit")
 }
 
 /// What one loader of one load did in one interval.
@@ -64,8 +93,44 @@ pub struct Measurement {
     pub from_ms: Millis,
     /// The millisecond after its last.
     pub to_ms: Millis,
-    /// What was found, by kind of operation.
+    /// The first millisecond of the intervals that were counted; none when there were none.
+    #[serde(default)]
+    pub covered_from_ms: Option<Millis>,
+    /// The millisecond after their last.
+    #[serde(default)]
+    pub covered_to_ms: Option<Millis>,
+    /// Whether every loader covers the whole window. Never so when nothing was counted.
+    #[serde(default)]
+    pub complete: bool,
+    /// What is missing, for people: loaders, seconds.
+    #[serde(default)]
+    pub missing: Vec<String>,
+    /// What was left out by rule, or is noteworthy: cut intervals, warm-up, clamped values.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// The loaders whose intervals were counted.
+    #[serde(default)]
+    pub loaders: Vec<String>,
+    /// What was found, by kind of operation, in the order of their names.
     pub operations: Vec<OperationMeasurement>,
+}
+
+impl Measurement {
+    /// What was found of one kind of operation.
+    pub fn operation(&self, name: &str) -> Option<&OperationMeasurement> {
+        self.operations.iter().find(|operation| operation.operation == name)
+    }
+
+    /// Operations a second, all kinds together; none when nothing was counted.
+    pub fn rate(&self) -> Option<f64> {
+        (!self.operations.is_empty()).then(|| self.operations.iter().map(|operation| operation.rate).sum())
+    }
+
+    /// Asked operations a second, all kinds together; none when some of the load had no asked rate.
+    pub fn asked_rate(&self) -> Option<f64> {
+        let rates = self.operations.iter().map(|operation| operation.asked_rate);
+        if self.operations.is_empty() { None } else { rates.sum() }
+    }
 }
 
 /// What one kind of operation did in a window.
@@ -77,7 +142,7 @@ pub struct OperationMeasurement {
     pub response_ms: Percentiles,
     /// End minus sent.
     pub service_ms: Percentiles,
-    /// Operations that ended.
+    /// Operations that ended, failed ones included.
     pub count: u64,
     /// Operations a second.
     pub rate: f64,
@@ -102,7 +167,25 @@ pub struct Percentiles {
     pub p95: Option<f64>,
     pub p99: Option<f64>,
     pub p999: Option<f64>,
+    #[serde(default)]
+    pub p9999: Option<f64>,
     pub max: Option<f64>,
+}
+
+impl Percentiles {
+    /// The value that a rule names: `p50`, `p90`, `p95`, `p99`, `p999`, `p9999` or `max`.
+    pub fn named(&self, name: &str) -> Option<f64> {
+        match name {
+            "p50" => self.p50,
+            "p90" => self.p90,
+            "p95" => self.p95,
+            "p99" => self.p99,
+            "p999" => self.p999,
+            "p9999" => self.p9999,
+            "max" => self.max,
+            _ => None,
+        }
+    }
 }
 
 /// One piece of a measured window.
@@ -114,8 +197,14 @@ pub struct IntervalSummary {
     pub to_s: f64,
     /// Operations that ended.
     pub count: u64,
-    /// Operations a second.
+    /// Operations a second; 0 when nothing was recorded.
     pub rate: f64,
+    /// Asked operations a second.
+    #[serde(default)]
+    pub asked_rate: Option<f64>,
+    /// Failed operations.
+    #[serde(default)]
+    pub errors: u64,
     /// Response times.
     pub response_ms: Percentiles,
 }

@@ -1,6 +1,15 @@
 //! Limits: rules that a measurement must hold.
 
+mod evaluate;
+
+pub use evaluate::evaluate;
+
 use serde::{Deserialize, Serialize};
+
+mod parse;
+
+pub(crate) use parse::parse;
+pub use parse::{OPERATIONS, PERCENTILES};
 
 use crate::Millis;
 

@@ -1,1 +1,0 @@
-//! HDR histogram log lines, format 1.3: written and read.

@@ -1,0 +1,186 @@
+//! Reading HDR log files, forgiving what other writers and crashes do to them.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
+use hdrhistogram::serialization::Deserializer;
+
+use super::encode::COMPRESSED_COOKIE;
+use super::{CLOSING, Closing, Header, one_line};
+use crate::measure::{Counts, Histogram, Interval, histogram};
+
+/// The longest decoded histogram that is believed, bytes: the recorded ones are below 300 KB.
+const LONGEST: u64 = 16 << 20;
+
+/// What a file says, but for its intervals.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Log {
+    /// The header; none when the file does not name its load and loader.
+    pub header: Option<Header>,
+    /// Bytes up to the end of the last whole interval, or of the header: a file is cut there before more is appended.
+    pub good_bytes: u64,
+    /// What was dropped from the end after a crash, for people.
+    pub notice: Option<String>,
+    /// What is damaged elsewhere. Its intervals are missing.
+    pub damage: Vec<Damage>,
+}
+
+/// A line that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Counts from 1.
+    pub line: usize,
+    /// What is wrong with it, for people.
+    pub problem: String,
+}
+
+/// One histogram of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Its tag, if it has one.
+    pub tag: Option<String>,
+    /// Its start, seconds, as the file counts them.
+    pub start_s: f64,
+    /// Its length, seconds.
+    pub length_s: f64,
+    /// The column of the maximum.
+    pub max: f64,
+    /// The values.
+    pub histogram: Histogram,
+}
+
+impl Line {
+    /// Reads one line. Times may be whole or negative numbers; spaces around fields do not matter.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (tag, rest) = match text.trim().strip_prefix("Tag=") {
+            Some(tagged) => tagged.split_once(',').map(|(tag, rest)| (Some(tag.to_owned()), rest)).ok_or("no times")?,
+            None => (None, text.trim()),
+        };
+        let mut fields = rest.splitn(4, ',').map(str::trim);
+        let mut number = |name: &str| {
+            let field = fields.next().ok_or(format!("no {name}"))?;
+            field.parse().map_err(|_| format!("{name} is not a number"))
+        };
+        let (start_s, length_s, max) = (number("start")?, number("length")?, number("maximum")?);
+        let histogram = decode(fields.next().ok_or("no histogram")?)?;
+        Ok(Self { tag, start_s, length_s, max, histogram })
+    }
+}
+
+/// Reads a file and hands over its intervals one by one: dense histograms of a whole file would fill the memory.
+pub fn read(text: &str, mut take: impl FnMut(Interval)) -> Log {
+    let mut log = Log::default();
+    let (mut load, mut loader, mut base_s) = (None, None, 0.0);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut position = 0;
+    let mut pending: Vec<Damage> = Vec::new();
+    for (number, raw) in text.split_inclusive('\n').enumerate() {
+        position += raw.len() as u64;
+        let whole = raw.ends_with('\n');
+        let line = raw.trim();
+        if let Some(value) = comment(line, "#[Load: ") {
+            load = Some(value.to_owned());
+        } else if let Some(value) = comment(line, "#[Loader: ") {
+            loader = Some(value.to_owned());
+        } else if let Some(value) = comment(line, "#[BaseTime: ") {
+            base_s = value.split(' ').next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
+        } else if let Some(value) = comment(line, CLOSING) {
+            let names = (load.as_deref().unwrap_or_default(), loader.as_deref().unwrap_or_default());
+            match close(value, std::mem::take(&mut lines), names) {
+                Ok(interval) if pending.is_empty() => take(interval),
+                Ok(_) => {}
+                Err(problem) => pending.push(Damage { line: number + 1, problem }),
+            }
+            log.damage.append(&mut pending);
+            log.good_bytes = position;
+        } else if !line.is_empty() && !line.starts_with('#') && !line.starts_with('"') {
+            match Line::parse(line) {
+                Ok(parsed) if whole => lines.push(parsed),
+                Ok(_) => {}
+                Err(problem) => pending.push(Damage { line: number + 1, problem }),
+            }
+        } else if log.good_bytes == 0 || lines.is_empty() && pending.is_empty() && whole {
+            log.good_bytes = position;
+        }
+    }
+    if position > log.good_bytes {
+        let bytes = position - log.good_bytes;
+        log.notice = Some(format!("the last {bytes} bytes belong to an interval that was not finished; dropped"));
+    }
+    log.header = load.zip(loader).map(|(load, loader)| Header { load, loader, base_s });
+    log
+}
+
+fn comment<'a>(line: &'a str, start: &str) -> Option<&'a str> {
+    line.strip_prefix(start)?.strip_suffix(']')
+}
+
+/// Puts the lines of one interval together.
+fn close(closing: &str, lines: Vec<Line>, (load, loader): (&str, &str)) -> Result<Interval, String> {
+    let closing: Closing = serde_json::from_str(closing).map_err(|e| format!("the interval's comment: {e}"))?;
+    if closing.lines != lines.len() {
+        return Err(format!("the interval has {} histograms instead of {}", lines.len(), closing.lines));
+    }
+    let mut by_tag: BTreeMap<String, Line> =
+        lines.into_iter().filter_map(|line| line.tag.clone().map(|tag| (tag, line))).collect();
+    let mut operations = BTreeMap::new();
+    for (name, counts) in closing.operations {
+        let mut take = |tag: String| by_tag.remove(&tag).ok_or(format!("the interval has no line tagged {tag}"));
+        let tag = one_line(&name);
+        let (response, service) = (take(format!("{tag}.rt"))?, take(format!("{tag}.st"))?);
+        let mut errors = BTreeMap::new();
+        for class in counts.errors {
+            let line = take(format!("{tag}.err.{}", one_line(&class)))?;
+            errors.insert(class, line.histogram);
+        }
+        operations.insert(
+            name,
+            Counts {
+                max_response_ns: nanoseconds(response.max),
+                max_service_ns: nanoseconds(service.max),
+                response: response.histogram,
+                service: service.histogram,
+                clamped: counts.clamped,
+                errors,
+                share: counts.share,
+            },
+        );
+    }
+    Ok(Interval {
+        load: load.to_owned(),
+        loader: loader.to_owned(),
+        from_ms: closing.from_ms,
+        to_ms: closing.to_ms,
+        warm_up: closing.warm_up,
+        asked_rate: closing.asked_rate,
+        operations,
+    })
+}
+
+fn nanoseconds(ms: f64) -> u64 {
+    (ms * 1e6).round() as u64
+}
+
+/// Decodes a histogram: base64, zlib with a bound on its length, then V2.
+fn decode(text: &str) -> Result<Histogram, String> {
+    let bytes = STANDARD.decode(text).map_err(|e| format!("the histogram is not base64: {e}"))?;
+    let (head, body) = bytes.split_at_checked(8).ok_or("the histogram is too short")?;
+    let mut v2 = Vec::new();
+    match head.starts_with(&COMPRESSED_COOKIE.to_be_bytes()) {
+        true => ZlibDecoder::new(body).take(LONGEST).read_to_end(&mut v2).map_err(|e| format!("the histogram: {e}"))?,
+        false => return Err("the histogram is not in the compressed V2 encoding".into()),
+    };
+    let counts = v2.get(4..8).map(|length| u32::from_be_bytes([length[0], length[1], length[2], length[3]]));
+    if counts.is_none_or(|length| length as usize + 40 > v2.len()) {
+        return Err("the histogram is shorter than it says".into());
+    }
+    let mut decoded = Deserializer::new().deserialize(&mut v2.as_slice()).map_err(|e| format!("the histogram: {e}"))?;
+    // The decoder leaves the maximum of an empty histogram undefined.
+    if decoded.is_empty() {
+        decoded = histogram();
+    }
+    Ok(decoded)
+}

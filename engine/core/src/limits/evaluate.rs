@@ -1,0 +1,209 @@
+//! Holding limits against what was measured.
+
+use super::{Comparison, Limit, LimitResult, Metric};
+use crate::measure::text::{self, clock};
+use crate::measure::{Measurement, Percentiles, Recording, Stretch, Stretches};
+
+/// The rule that is added when a rate was asked for and no rule is about the rate.
+const DEFAULT_RULE: &str = "rate >= 99 % of asked (default)";
+
+/// Holds every limit against a measurement. Where a rate was asked for and no rule looks at the rate, the rule
+/// `rate >= 99 % of asked` is added.
+///
+/// A rule that the numbers break is broken, even when some are missing. A rule that holds on incomplete numbers is
+/// undecided.
+pub fn evaluate(limits: &[Limit], recording: &Recording, measurement: &Measurement) -> Vec<LimitResult> {
+    let about_rate = |limit: &Limit| matches!(limit.metric, Metric::Rate { .. } | Metric::RateDrop);
+    let default = (measurement.asked_rate().is_some() && !limits.iter().any(about_rate)).then(default_limit);
+    limits.iter().chain(&default).map(|limit| hold(limit, recording, measurement)).collect()
+}
+
+fn default_limit() -> Limit {
+    Limit {
+        rule: DEFAULT_RULE.into(),
+        metric: Metric::Rate { operation: None },
+        comparison: Comparison::AtLeast,
+        bound: 99.0,
+        of_asked: true,
+        any_ms: None,
+    }
+}
+
+/// The numbers of a window or a stretch that rules look at.
+struct Facts {
+    latency: Percentiles,
+    count: u64,
+    failed: u64,
+    rate: f64,
+    asked_rate: Option<f64>,
+}
+
+/// A value that a rule looked at.
+struct Found {
+    /// In the bound's unit.
+    value: f64,
+    /// What it is compared with.
+    bound: f64,
+    /// For people.
+    text: String,
+}
+
+impl Found {
+    fn holds(&self, comparison: Comparison) -> bool {
+        match comparison {
+            Comparison::Less => self.value < self.bound,
+            Comparison::AtMost => self.value <= self.bound,
+            Comparison::Greater => self.value > self.bound,
+            Comparison::AtLeast => self.value >= self.bound,
+        }
+    }
+
+    /// How far it is on the wrong side; the worst stretch has the most.
+    fn excess(&self, comparison: Comparison) -> f64 {
+        match comparison {
+            Comparison::Less | Comparison::AtMost => self.value - self.bound,
+            Comparison::Greater | Comparison::AtLeast => self.bound - self.value,
+        }
+    }
+}
+
+fn hold(limit: &Limit, recording: &Recording, measurement: &Measurement) -> LimitResult {
+    let found = match limit.any_ms {
+        None => facts(limit, measurement).and_then(|facts| find(limit, &facts)).map(|found| {
+            let place = format!("whole window{}", worst_piece(limit, measurement));
+            (found, place)
+        }),
+        Some(length_ms) => worst_stretch(limit, recording, measurement, length_ms),
+    };
+    let rule = limit.rule.clone();
+    let Some((found, place)) = found else {
+        return LimitResult { rule, value: text::NONE.into(), holds: None, place: reason(limit, measurement) };
+    };
+    let holds = found.holds(limit.comparison);
+    match holds && !measurement.complete {
+        true => LimitResult { rule, value: found.text, holds: None, place: reason(limit, measurement) },
+        false => LimitResult { rule, value: found.text, holds: Some(holds), place },
+    }
+}
+
+/// Why a rule cannot be decided.
+fn reason(limit: &Limit, measurement: &Measurement) -> String {
+    let named = match &limit.metric {
+        Metric::Latency { operation, .. } => Some(operation),
+        Metric::Rate { operation } | Metric::Errors { operation, .. } => operation.as_ref(),
+        Metric::RateDrop => None,
+    };
+    if !measurement.missing.is_empty() {
+        return measurement.missing.join("; ");
+    }
+    match named.filter(|name| measurement.operation(name).is_none()) {
+        Some(name) => format!("no {name} operations were recorded in the window"),
+        None if measurement.asked_rate().is_none() => "the load had no asked rate".into(),
+        None => "nothing was counted".into(),
+    }
+}
+
+/// The facts of the whole window.
+fn facts(limit: &Limit, measurement: &Measurement) -> Option<Facts> {
+    let wanted = operation(limit);
+    let mut facts = Facts { latency: Percentiles::default(), count: 0, failed: 0, rate: 0.0, asked_rate: None };
+    let found = measurement.operations.iter().filter(|found| wanted.is_none_or(|name| name == found.operation));
+    let found: Vec<_> = found.collect();
+    found.first()?;
+    for operation in &found {
+        facts.latency = if is_service(limit) { operation.service_ms } else { operation.response_ms };
+        facts.count += operation.count;
+        facts.failed += operation.errors.values().sum::<u64>();
+        facts.rate += operation.rate;
+    }
+    facts.asked_rate = found.iter().map(|operation| operation.asked_rate).sum();
+    Some(facts)
+}
+
+fn find(limit: &Limit, facts: &Facts) -> Option<Found> {
+    let bound = limit.bound;
+    match &limit.metric {
+        Metric::Latency { percentile, .. } => {
+            let value = facts.latency.named(percentile)?;
+            Some(Found { value, bound, text: text::latency(Some(value)) })
+        }
+        Metric::Rate { .. } if limit.of_asked => {
+            let asked = facts.asked_rate.filter(|asked| *asked > 0.0)?;
+            let value = facts.rate / asked * 100.0;
+            let text = format!("{} of {} asked ({value:.2} %)", text::rate(facts.rate), text::rate(asked));
+            Some(Found { value, bound, text })
+        }
+        Metric::Rate { .. } => Some(Found { value: facts.rate, bound, text: text::rate(facts.rate) }),
+        Metric::RateDrop => {
+            let asked = facts.asked_rate.filter(|asked| *asked > 0.0)?;
+            let value = ((asked - facts.rate) / asked * 100.0).max(0.0);
+            Some(Found { value, bound, text: format!("{value:.2} %") })
+        }
+        Metric::Errors { percent: true, .. } => {
+            let value = (facts.count > 0).then(|| facts.failed as f64 / facts.count as f64 * 100.0)?;
+            Some(Found { value, bound, text: format!("{value:.3} % ({} operations)", text::whole(facts.failed)) })
+        }
+        Metric::Errors { .. } => Some(Found { value: facts.failed as f64, bound, text: text::whole(facts.failed) }),
+    }
+}
+
+/// The stretch of the window in which the rule is furthest from holding.
+fn worst_stretch(
+    limit: &Limit,
+    recording: &Recording,
+    measurement: &Measurement,
+    length_ms: u64,
+) -> Option<(Found, String)> {
+    let latency = matches!(limit.metric, Metric::Latency { .. });
+    let stretches = recording.stretches(&Stretches {
+        from_ms: measurement.from_ms,
+        to_ms: measurement.to_ms,
+        length_ms,
+        operation: operation(limit),
+        service: latency.then(|| is_service(limit)),
+    });
+    let found = stretches.iter().filter_map(|stretch| Some((find(limit, &stretch.into())?, stretch)));
+    let (found, stretch) = found.max_by(|(one, _), (two, _)| {
+        // The earliest of equals: `max_by` keeps the last.
+        one.excess(limit.comparison).total_cmp(&two.excess(limit.comparison)).then(std::cmp::Ordering::Greater)
+    })?;
+    Some((found, format!("worst from {} to {}", clock(stretch.from_ms), clock(stretch.to_ms))))
+}
+
+impl From<&Stretch> for Facts {
+    fn from(stretch: &Stretch) -> Self {
+        Self {
+            latency: stretch.latency,
+            count: stretch.count,
+            failed: stretch.failed,
+            rate: stretch.rate,
+            asked_rate: stretch.asked_rate,
+        }
+    }
+}
+
+/// For a rule about response times of the whole window: the piece in which they were worst.
+fn worst_piece(limit: &Limit, measurement: &Measurement) -> String {
+    let Metric::Latency { operation, percentile, service: false } = &limit.metric else { return String::new() };
+    let pieces = measurement.operation(operation).map(|found| found.intervals.as_slice()).unwrap_or_default();
+    let values = pieces.iter().filter_map(|piece| Some((piece, piece.response_ms.named(percentile)?)));
+    match values.max_by(|one, two| one.1.total_cmp(&two.1)) {
+        Some((piece, value)) if pieces.len() > 1 => {
+            let [from, to] = [piece.from_s, piece.to_s].map(|s| clock((s * 1e3) as u64));
+            format!("; worst from {from} to {to}: {}", text::latency(Some(value)))
+        }
+        _ => String::new(),
+    }
+}
+
+fn operation(limit: &Limit) -> Option<&str> {
+    match &limit.metric {
+        Metric::Latency { operation, .. } => Some(operation),
+        Metric::Rate { operation } | Metric::Errors { operation, .. } => operation.as_deref(),
+        Metric::RateDrop => None,
+    }
+}
+
+fn is_service(limit: &Limit) -> bool {
+    matches!(limit.metric, Metric::Latency { service: true, .. })
+}

@@ -1,0 +1,333 @@
+//! The state of a run: the fold of its events.
+//!
+//! What is to be done next ([`next`]) and how the run ends ([`judge`]) are pure functions of it and of the plan.
+
+mod judge;
+mod next;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::capability::cluster::Node;
+use crate::capability::step::Phase;
+use crate::event::{Outcome, RunStarted};
+use crate::ledger::Ledger;
+use crate::limits::LimitResult;
+use crate::measure::Measurement;
+use crate::verdict::Verdict;
+use crate::{CallError, Entry, Event, Millis};
+
+pub use next::Action;
+
+/// Everything that is known of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunState {
+    /// How it began.
+    pub started: RunStarted,
+    /// The steps that anything happened to, by id.
+    pub steps: BTreeMap<String, StepState>,
+    /// The measurements of successful calls, in order; those of an attempt that was tried again are gone.
+    pub measurements: Vec<Measured>,
+    /// The limits that were checked, in order, with their steps.
+    pub limits: Vec<(String, LimitResult)>,
+    /// Disk usage at named moments.
+    pub disk: Vec<DiskUsage>,
+    /// The sections that the report plugin asked for, as it wrote them.
+    pub sections: Option<Value>,
+    /// What the run made.
+    pub ledger: Ledger,
+    /// Why it should end early, if somebody asked for that.
+    pub cancelled: Option<String>,
+    /// Whether `finally` has begun.
+    pub finally_since: Option<Millis>,
+    /// How often a new process took over.
+    pub resumed: u32,
+    /// How it ended.
+    pub ended: Option<Ended>,
+    /// Time of the last event.
+    pub now: Millis,
+    /// Number of the next event.
+    pub next_n: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ended {
+    /// When.
+    pub at: Millis,
+    /// How.
+    pub verdict: Verdict,
+    /// Why, for people.
+    pub reasons: Vec<String>,
+    /// Wall time spent, seconds.
+    pub wall_s: f64,
+}
+
+/// A measurement with the step that asked for it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Measured {
+    /// Which step.
+    pub step: String,
+    /// What came out.
+    pub measurement: Measurement,
+}
+
+/// Disk usage of all nodes at a moment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DiskUsage {
+    /// Its name, such as `hard limit`.
+    pub moment: String,
+    /// When.
+    pub at: Millis,
+    /// The nodes.
+    pub nodes: Vec<Node>,
+}
+
+/// What happened to a step so far.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct StepState {
+    /// Its attempts, in order.
+    pub attempts: Vec<Attempt>,
+    /// Why it will never start.
+    pub skipped: Option<String>,
+    /// Since when its plugin is asked to stop.
+    pub stop_requested: Option<Millis>,
+}
+
+/// What happened in one attempt so far.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Attempt {
+    /// Counts from 1.
+    pub number: u32,
+    /// When it began.
+    pub started: Millis,
+    /// When it ended.
+    pub ended: Option<Millis>,
+    /// Its parameters.
+    pub parameters: Value,
+    /// The window it measures.
+    pub window: Option<(Millis, Millis)>,
+    /// Its phases, in order.
+    pub phases: Vec<PhaseState>,
+    /// Since when a background step is ready.
+    pub ready: Option<Millis>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+}
+
+/// One phase of an attempt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseState {
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub started: Millis,
+    /// When it ended.
+    pub ended: Option<Millis>,
+}
+
+/// A journal whose entries make no sense.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum FoldError {
+    /// The first entry does not say how the run began.
+    #[error("the journal does not begin with the start of a run")]
+    NoStart,
+    /// An entry has the wrong number.
+    #[error("entry {found} stands where entry {expected} belongs")]
+    Gap {
+        /// The number that belongs there.
+        expected: u64,
+        /// The number that is there.
+        found: u64,
+    },
+}
+
+impl RunState {
+    /// The state after the first entry.
+    pub fn begin(first: &Entry) -> Result<Self, FoldError> {
+        let Event::RunStarted(started) = &first.event else { return Err(FoldError::NoStart) };
+        Ok(Self {
+            started: (**started).clone(),
+            steps: BTreeMap::new(),
+            measurements: Vec::new(),
+            limits: Vec::new(),
+            disk: Vec::new(),
+            sections: None,
+            ledger: Ledger::default(),
+            cancelled: None,
+            finally_since: None,
+            resumed: 0,
+            ended: None,
+            now: first.at,
+            next_n: first.n + 1,
+        })
+    }
+
+    /// The state after all entries.
+    pub fn fold(entries: &[Entry]) -> Result<Self, FoldError> {
+        let (first, rest) = entries.split_first().ok_or(FoldError::NoStart)?;
+        let mut state = Self::begin(first)?;
+        for entry in rest {
+            state.apply(entry)?;
+        }
+        Ok(state)
+    }
+
+    /// Takes one more event.
+    pub fn apply(&mut self, entry: &Entry) -> Result<(), FoldError> {
+        if entry.n != self.next_n {
+            return Err(FoldError::Gap { expected: self.next_n, found: entry.n });
+        }
+        self.next_n += 1;
+        self.now = self.now.max(entry.at);
+        self.ledger.apply(entry.at, &entry.event);
+        self.apply_event(entry.at, &entry.event);
+        Ok(())
+    }
+
+    fn apply_event(&mut self, at: Millis, event: &Event) {
+        match event {
+            Event::AttemptStarted { step, attempt, parameters, window } => {
+                self.begin_attempt(at, step, *attempt, parameters.clone(), *window);
+            }
+            Event::CallAnswered { id, answer } => self.answered(at, &id.step, &id.name, &id.arguments, answer),
+            Event::StopRequested { step } => {
+                self.steps.entry(step.clone()).or_default().stop_requested.get_or_insert(at);
+            }
+            Event::AttemptEnded { step, outcome, .. } => {
+                if let Some(attempt) = self.attempt_mut(step) {
+                    attempt.end(at, outcome.clone());
+                }
+            }
+            Event::LimitChecked { step, result } => {
+                self.limits.retain(|(limited, known)| limited != step || known.rule != result.rule);
+                self.limits.push((step.clone(), result.clone()));
+            }
+            Event::StepSkipped { step, reason } => {
+                self.steps.entry(step.clone()).or_default().skipped = Some(reason.clone());
+            }
+            Event::CancelRequested { reason } => {
+                self.cancelled.get_or_insert_with(|| reason.clone());
+            }
+            Event::FinallyStarted => {
+                self.finally_since.get_or_insert(at);
+            }
+            Event::RunResumed { .. } => self.resumed += 1,
+            Event::RunEnded { verdict, reasons, wall_s } => {
+                self.ended = Some(Ended { at, verdict: *verdict, reasons: reasons.clone(), wall_s: *wall_s });
+            }
+            Event::RunStarted(_) | Event::CallIntended(_) | Event::ResourceSettled { .. } => {}
+        }
+    }
+
+    fn begin_attempt(
+        &mut self,
+        at: Millis,
+        step: &str,
+        number: u32,
+        parameters: Value,
+        window: Option<(Millis, Millis)>,
+    ) {
+        self.measurements.retain(|measured| measured.step != step);
+        self.limits.retain(|(limited, _)| limited != step);
+        self.steps.entry(step.to_owned()).or_default().attempts.push(Attempt {
+            number,
+            started: at,
+            ended: None,
+            parameters,
+            window,
+            phases: Vec::new(),
+            ready: None,
+            outcome: None,
+        });
+    }
+
+    /// Takes what a call tells about the run itself; the world's answers concern the plugin alone.
+    fn answered(&mut self, at: Millis, step: &str, name: &str, arguments: &Value, answer: &Result<Value, CallError>) {
+        let Ok(answer) = answer else { return };
+        match name {
+            "step/context.phase" => {
+                if let (Ok(phase), Some(attempt)) = (Phase::deserialize(arguments), self.attempt_mut(step)) {
+                    attempt.begin_phase(at, phase.name);
+                }
+            }
+            "step/context.ready" => {
+                if let Some(attempt) = self.attempt_mut(step) {
+                    attempt.ready.get_or_insert(at);
+                }
+            }
+            "histogram/measurements.measure" => {
+                let measurement = answer.as_str().and_then(|text| serde_json::from_str(text).ok());
+                self.measurements
+                    .extend(measurement.map(|measurement| Measured { step: step.to_owned(), measurement }));
+            }
+            "cluster/cluster.snapshot" => {
+                let moment = arguments["moment"].as_str().unwrap_or_default().to_owned();
+                self.disk.extend(Vec::deserialize(answer).ok().map(|nodes| DiskUsage { moment, at, nodes }));
+            }
+            "report/report.publish" => {
+                self.sections = arguments["sections"].as_str().and_then(|text| serde_json::from_str(text).ok());
+            }
+            _ => {}
+        }
+    }
+
+    fn attempt_mut(&mut self, step: &str) -> Option<&mut Attempt> {
+        self.steps.get_mut(step)?.attempts.last_mut()
+    }
+
+    /// The last attempt of a step.
+    pub fn attempt(&self, step: &str) -> Option<&Attempt> {
+        self.steps.get(step)?.attempts.last()
+    }
+
+    /// The window in which a step, or one phase of it, ran; none while it has not ended.
+    pub fn window(&self, step: &str, phase: Option<&str>) -> Option<(Millis, Millis)> {
+        let attempt = self.attempt(step)?;
+        match phase {
+            None => Some((attempt.started, attempt.ended?)),
+            Some(name) => {
+                let phase = attempt.phases.iter().find(|phase| phase.name == name)?;
+                Some((phase.started, phase.ended?))
+            }
+        }
+    }
+
+    /// The outputs of the steps that succeeded.
+    pub fn outputs(&self) -> BTreeMap<String, Value> {
+        let succeeded = self.steps.iter().filter_map(|(id, step)| match &step.attempts.last()?.outcome {
+            Some(Outcome::Succeeded { outputs }) => Some((id.clone(), outputs.clone())),
+            _ => None,
+        });
+        succeeded.collect()
+    }
+}
+
+impl Attempt {
+    fn begin_phase(&mut self, at: Millis, name: String) {
+        self.end_phase(at);
+        self.phases.push(PhaseState { name, started: at, ended: None });
+    }
+
+    fn end_phase(&mut self, at: Millis) {
+        if let Some(open) = self.phases.last_mut() {
+            open.ended.get_or_insert(at);
+        }
+    }
+
+    fn end(&mut self, at: Millis, outcome: Outcome) {
+        self.end_phase(at);
+        self.ended = Some(at);
+        self.outcome = Some(outcome);
+    }
+
+    /// Why it failed, if it did.
+    pub fn error(&self) -> Option<&CallError> {
+        match &self.outcome {
+            Some(Outcome::Failed { error }) => Some(error),
+            _ => None,
+        }
+    }
+}

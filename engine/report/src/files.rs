@@ -1,0 +1,81 @@
+//! The files of a run directory: what is read for a report, and what is written.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use wfe_core::hlog;
+use wfe_core::measure::Recording;
+
+use crate::telemetry::TelemetrySample;
+use crate::{Document, html, json, junit, markdown};
+
+/// What lies beside the journal.
+#[derive(Default)]
+pub struct LoadedRun {
+    /// The recorded load, from `hdr/*.hlog`.
+    pub recording: Recording,
+    /// What the nodes reported, from `telemetry.jsonl`.
+    pub telemetry: Vec<TelemetrySample>,
+    /// What could not be read, for people; put it into [`Document::notices`].
+    pub notices: Vec<String>,
+}
+
+/// Reads a run directory's logs and telemetry. What is damaged or missing becomes a notice, never an error.
+pub fn load_run(directory: &Path) -> LoadedRun {
+    let mut run = LoadedRun::default();
+    let mut files: Vec<_> = match fs::read_dir(directory.join("hdr")) {
+        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        Err(_) => Vec::new(),
+    };
+    files.sort();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "hlog")) {
+        run.load_log(file);
+    }
+    match fs::read_to_string(directory.join("telemetry.jsonl")) {
+        Ok(text) => {
+            let (samples, notices) = TelemetrySample::read(&text);
+            run.telemetry = samples;
+            run.notices.extend(notices);
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => run.notices.push(format!("telemetry.jsonl cannot be read: {error}")),
+    }
+    run
+}
+
+impl LoadedRun {
+    fn load_log(&mut self, file: &Path) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let text = match fs::read(file) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) => return self.notices.push(format!("{name} cannot be read: {error}")),
+        };
+        let mut refused = 0;
+        let log = hlog::read(&text, |interval| refused += usize::from(!self.recording.push(interval)));
+        match &log.header {
+            Some(header) => self.recording.expect_loader(&header.load, &header.loader),
+            None => self.notices.push(format!("{name} does not name its load and loader")),
+        }
+        if refused > 0 {
+            self.notices.push(format!("{name}: {refused} intervals overlap others and are left out"));
+        }
+        self.notices.extend(log.notice.map(|notice| format!("{name}: {notice}")));
+        self.notices.extend(log.damage.iter().map(|found| format!("{name}, line {}: {}", found.line, found.problem)));
+    }
+}
+
+/// Writes `report.html`, `report.md`, `result.json` and `junit.xml`. Each file is whole at any moment.
+pub fn write_all(document: &Document, directory: &Path) -> io::Result<()> {
+    write(directory, "report.html", &html(document))?;
+    write(directory, "report.md", &markdown(document))?;
+    write(directory, "result.json", &json(document))?;
+    write(directory, "junit.xml", &junit(document))
+}
+
+fn write(directory: &Path, name: &str, text: &str) -> io::Result<()> {
+    let target = directory.join(name);
+    let draft = directory.join(format!(".{name}.draft"));
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", target.display()));
+    fs::write(&draft, text).and_then(|()| fs::rename(&draft, &target)).map_err(named)
+}

@@ -1,0 +1,6 @@
+//! What a run says, in every form.
+
+mod files;
+mod fixture;
+mod html;
+mod texts;
