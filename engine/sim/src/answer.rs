@@ -5,8 +5,10 @@ use wfe_core::backend::answer;
 use wfe_core::capability::{cluster, observe, operation};
 use wfe_core::{Call, CallError, Millis};
 
-use crate::cluster::NodeState;
+use crate::cluster::{Cluster, Node, NodeState};
 use crate::fleet::describe;
+use crate::flow::{Flow, NodeFlow};
+use crate::load::Load;
 use crate::world::World;
 
 /// Bytes of one pending compaction.
@@ -35,6 +37,7 @@ impl World {
         let cluster = self.cluster()?;
         let (used, flow) = (cluster.used(), self.flow());
         let up = cluster.up().count_ones().max(1);
+        let late: f64 = self.loads.iter().filter(|load| load.running() && load.lag > 0.0).map(Load::in_flight).sum();
         let node = |index: usize| {
             let node = &cluster.nodes[index];
             cluster::Node {
@@ -45,7 +48,7 @@ impl World {
                 state: state(node.state).into(),
                 used_bytes: used[index] as u64,
                 total_bytes: node.hardware.disk_bytes() as u64,
-                signals: signals(cluster, &flow, index, (cluster.hints / f64::from(up)).floor()),
+                signals: signals(cluster, &flow, index, (cluster.hints / f64::from(up)).floor(), late),
             }
         };
         Ok((0..cluster.nodes.len()).map(node).collect())
@@ -70,12 +73,7 @@ impl World {
     }
 }
 
-fn signals(
-    cluster: &crate::cluster::Cluster,
-    flow: &crate::flow::Flow,
-    index: usize,
-    hints: f64,
-) -> Vec<cluster::Signal> {
+fn signals(cluster: &Cluster, flow: &Flow, index: usize, hints: f64, late: f64) -> Vec<cluster::Signal> {
     let node = &cluster.nodes[index];
     let there = flow.nodes.get(index).copied().unwrap_or_default();
     let moves = cluster.tablets.iter().flat_map(|tablets| &tablets.moves);
@@ -87,13 +85,23 @@ fn signals(
         ("compaction-debt-bytes", node.debt.ceil()),
         ("streams", streams),
         ("hints", if up { hints } else { 0.0 }),
-        ("pending-reads", if there.reads > 0.0 { there.waiting() } else { 0.0 }),
+        ("pending-reads", pending_reads(node, &there, late)),
         ("pending-writes", if busiest_writes > 0.99 { there.waiting() + 1.0 } else { 0.0 }),
         ("joining", f64::from(node.state == NodeState::Joining)),
         ("cpu", there.all_cpu_use(node).min(1.0)),
         ("disk-busy", (there.read_use(node) + there.stream_out / node.hardware.read_bw().max(1.0)).min(1.0)),
     ];
     values.map(|(name, value)| cluster::Signal { name: name.into(), value }).into()
+}
+
+/// Requests that wait for the disk or a CPU. A node that works on few reads at a time holds all others that late loads
+/// have in flight.
+fn pending_reads(node: &Node, flow: &NodeFlow, late: f64) -> f64 {
+    match &node.active_reads {
+        Some(reads) => (late - reads.most).max(0.0).floor(),
+        None if flow.reads > 0.0 => flow.waiting(),
+        None => 0.0,
+    }
 }
 
 fn state(state: NodeState) -> &'static str {

@@ -7,6 +7,7 @@ use wfe_core::{Call, CallError, Millis};
 
 use crate::calibration::calibration;
 use crate::cluster::{Cluster, Loss, Node, NodeState};
+use crate::fleet::Machine;
 use crate::load::{Load, State};
 use crate::operation::{Operation, Work};
 use crate::tablets::{MOST_NODES, Tablets};
@@ -35,6 +36,7 @@ impl World {
         }
         self.advance_exactly(at, sink);
         let answer = self.make(call, sink);
+        self.set_faults();
         self.answers.insert(key.into(), answer.clone());
         answer
     }
@@ -129,14 +131,9 @@ impl World {
         let mut nodes: Vec<Node> = Vec::new();
         for id in machines {
             let machine = self.fleet.running(id, self.now)?;
-            let taken =
-                self.cluster.iter().flat_map(|c| &c.nodes).any(|n| n.machine == *id && n.state != NodeState::Down);
-            if taken || nodes.iter().any(|node| node.machine == *id) {
-                return Err(CallError::request("machine-in-use", format!("machine {id} has a node already")));
-            }
-            if machine.hardware.disk_gib <= 0.0 {
-                let message = format!("machine {id} ({}) has no local disk for a database", machine.machine_type);
-                return Err(CallError::request("no-disk", message));
+            self.fit(machine)?;
+            if nodes.iter().any(|node| node.machine == *id) {
+                return Err(in_use(id));
             }
             nodes.push(Node {
                 name: format!("node-{}", first + nodes.len() + 1),
@@ -148,9 +145,23 @@ impl World {
                 debt: 0.0,
                 busy: 0.0,
                 marks: 0,
+                active_reads: None,
             });
         }
         Ok(nodes)
+    }
+
+    /// Whether a machine can carry a new node.
+    fn fit(&self, machine: &Machine) -> Result<(), CallError> {
+        let here = |node: &Node| node.machine == machine.id && node.state != NodeState::Down;
+        if self.cluster.iter().flat_map(|cluster| &cluster.nodes).any(here) {
+            return Err(in_use(&machine.id));
+        }
+        if machine.hardware.disk_gib <= 0.0 {
+            let message = format!("machine {} ({}) has no local disk for a database", machine.id, machine.machine_type);
+            return Err(CallError::request("no-disk", message));
+        }
+        Ok(())
     }
 
     fn start_load(&mut self, spec: &str) -> Result<String, CallError> {
@@ -213,4 +224,8 @@ impl World {
             self.loads[index].state = State::Stopped;
         }
     }
+}
+
+fn in_use(machine: &str) -> CallError {
+    CallError::request("machine-in-use", format!("machine {machine} has a node already"))
 }

@@ -4,6 +4,7 @@ use wfe_core::Millis;
 use wfe_core::capability::observe::DatabaseEvent;
 
 use crate::calibration::{Balance, Database, Hardware};
+use crate::faults::ActiveReads;
 use crate::tablets::{Site, Tablets};
 
 /// Part of a disk up to which tablets may be moved to it.
@@ -71,6 +72,8 @@ pub struct Node {
     pub busy: f64,
     /// How many of the disk's marks it has passed.
     pub marks: usize,
+    /// What a fault lets it read.
+    pub active_reads: Option<ActiveReads>,
 }
 
 /// Disk usage, percent, at which a node says something.

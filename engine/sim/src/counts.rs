@@ -47,8 +47,7 @@ impl Ended {
     }
 
     /// What one of several loaders did.
-    pub fn part(&self, loader: u32, loaders: u32) -> Self {
-        let (loader, loaders) = (u64::from(loader), u64::from(loaders));
+    pub fn part(&self, loader: u64, loaders: u64) -> Self {
         let part = |count: u64| count / loaders + u64::from(loader < count % loaders);
         Self { good: part(self.good), failed: self.failed.iter().map(|&(class, count)| (class, part(count))).collect() }
     }

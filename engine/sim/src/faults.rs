@@ -1,6 +1,7 @@
 //! Faults that a rehearsal injects.
 
 use serde::{Deserialize, Serialize};
+use wfe_core::Millis;
 
 /// The faults of one rehearsal; none by default.
 ///
@@ -8,6 +9,8 @@ use serde::{Deserialize, Serialize};
 /// - machine-lost: {machine: i-0003, at: 3600}
 /// - capacity: {machine-type: i4i.4xlarge}
 /// - join-fails: {join: 1}
+/// - active-reads: {node: node-2, at: 3600, seconds: 13, most: 94, each-ms: 0.3}
+/// - loader-lost: {load: mixed, loader: 2, at: 3600}
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -23,6 +26,10 @@ pub enum Fault {
     Capacity(Capacity),
     /// New nodes cannot become members and give up after the database's own time-out.
     JoinFails(JoinFails),
+    /// A node works on few reads at a time; the others queue.
+    ActiveReads(ActiveReads),
+    /// A loader falls silent: its part of the load is missing from then on.
+    LoaderLost(LoaderLost),
 }
 
 /// Which machine is lost, and when.
@@ -51,6 +58,49 @@ pub struct JoinFails {
     pub join: u32,
 }
 
+/// Which node reads little at a time, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ActiveReads {
+    /// Its name, such as `node-2`.
+    pub node: String,
+    /// Seconds since the run began.
+    pub at: f64,
+    /// For how long, seconds.
+    pub seconds: f64,
+    /// Reads that it works on at a time.
+    pub most: f64,
+    /// How long it holds each of them, milliseconds.
+    pub each_ms: f64,
+}
+
+impl ActiveReads {
+    /// Reads a second.
+    pub(crate) fn rate(&self) -> f64 {
+        (self.most / (self.each_ms / 1000.0)).max(0.0)
+    }
+
+    fn active(&self, now: Millis) -> bool {
+        millis(self.at) <= now && now < millis(self.at + self.seconds)
+    }
+}
+
+/// Which loader falls silent, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LoaderLost {
+    /// The load's name.
+    pub load: String,
+    /// Counts from 1.
+    pub loader: u32,
+    /// Seconds since the run began.
+    pub at: f64,
+}
+
+fn millis(seconds: f64) -> Millis {
+    (seconds.max(0.0) * 1000.0) as Millis
+}
+
 impl Faults {
     /// Whether there is no machine of that type.
     pub(crate) fn no_capacity(&self, machine_type: &str) -> bool {
@@ -62,12 +112,36 @@ impl Faults {
         self.0.iter().any(|fault| matches!(fault, Fault::JoinFails(j) if j.join == number))
     }
 
-    /// When that machine is lost, milliseconds since the run began.
-    pub(crate) fn lost_at(&self, machine: &str) -> Option<u64> {
+    /// When that machine is lost.
+    pub(crate) fn lost_at(&self, machine: &str) -> Option<Millis> {
         let moments = self.0.iter().filter_map(|fault| match fault {
-            Fault::MachineLost(lost) if lost.machine == machine => Some((lost.at.max(0.0) * 1000.0) as u64),
+            Fault::MachineLost(lost) if lost.machine == machine => Some(millis(lost.at)),
             _ => None,
         });
         moments.min()
+    }
+
+    /// The limit of active reads of a node now.
+    pub(crate) fn active_reads(&self, node: &str, now: Millis) -> Option<&ActiveReads> {
+        self.0.iter().find_map(|fault| match fault {
+            Fault::ActiveReads(reads) if reads.node == node && reads.active(now) => Some(reads),
+            _ => None,
+        })
+    }
+
+    /// Whether that loader is silent now.
+    pub(crate) fn loader_lost(&self, load: &str, loader: u32, now: Millis) -> bool {
+        let lost = |lost: &LoaderLost| lost.load == load && lost.loader == loader && millis(lost.at) <= now;
+        self.0.iter().any(|fault| matches!(fault, Fault::LoaderLost(fault) if lost(fault)))
+    }
+
+    /// When the next fault of a node or a loader begins or ends.
+    pub(crate) fn next_change(&self, now: Millis) -> Option<Millis> {
+        let moments = self.0.iter().flat_map(|fault| match fault {
+            Fault::ActiveReads(reads) => vec![millis(reads.at), millis(reads.at + reads.seconds)],
+            Fault::LoaderLost(lost) => vec![millis(lost.at)],
+            _ => Vec::new(),
+        });
+        moments.filter(|&at| at > now).min()
     }
 }

@@ -72,6 +72,7 @@ struct Cost {
     compaction_reads: f64,
     ingest: f64,
     requests: f64,
+    read: f64,
 }
 
 /// What flows in a cluster under these loads.
@@ -163,13 +164,14 @@ fn cost(cluster: &Cluster, load: &Load, flow: &LoadFlow, node: usize) -> Cost {
         compaction_reads: compacted,
         ingest,
         requests: coordinator + write + read,
+        read,
     }
 }
 
 /// Gives each load its rate: what it wants, unless the hottest resource bounds it.
 fn set_rates(cluster: &Cluster, loads: &[Load], nodes: &[NodeFlow], costs: &[Vec<Cost>], flows: &mut [LoadFlow]) {
     let wants: Vec<f64> = loads.iter().zip(flows.iter()).map(|(load, flow)| want(cluster, load, flow)).collect();
-    let weights: Vec<f64> = loads.iter().map(|load| f64::from(load.spec.concurrency)).collect();
+    let weights: Vec<f64> = loads.iter().map(Load::in_flight).collect();
     let demands: Vec<Vec<f64>> = costs.iter().map(|costs| demands(cluster, nodes, costs)).collect();
     for (flow, rate) in flows.iter_mut().zip(share(&wants, &weights, &demands)) {
         flow.rate = rate;
@@ -182,8 +184,8 @@ fn want(cluster: &Cluster, load: &Load, flow: &LoadFlow) -> f64 {
         return 0.0;
     }
     let c = &cluster.database.constants;
-    let most = f64::from(load.spec.concurrency) / (shortest_ms(c, load) / 1000.0);
-    match load.spec.rate {
+    let most = load.in_flight() / (shortest_ms(c, load) / 1000.0);
+    match load.asked() {
         Some(rate) if load.lag > 0.0 => (rate * c.catch_up).min(most),
         Some(rate) => rate.min(most),
         None => most,
@@ -208,6 +210,7 @@ fn demands(cluster: &Cluster, nodes: &[NodeFlow], costs: &[Cost]) -> Vec<f64> {
             (cost.cpu + part * cost.compaction_cpu) / (part * hardware.cpus()),
             (cost.reads + part * cost.compaction_reads) / (part * hardware.read_bw()),
             cost.ingest * (DIRECT_WRITES + passes) / hardware.write_bw(),
+            node.active_reads.as_ref().map_or(0.0, |reads| cost.read / reads.rate().max(1e-3)),
         ]
     });
     each.collect()

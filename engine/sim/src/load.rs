@@ -23,6 +23,8 @@ pub struct Load {
     pub state: State,
     /// How late operations start, seconds.
     pub lag: f64,
+    /// Its loaders that still send, from 0.
+    pub loaders: Vec<u32>,
     /// What it has done.
     pub recorder: Recorder,
 }
@@ -45,12 +47,37 @@ impl Load {
             serde_json::from_str(text).map_err(|e| CallError::request("bad-load", format!("bad load: {e}")))?;
         let writes =
             check(&spec).map_err(|why| CallError::request("bad-load", format!("load `{}`: {why}", spec.name)))?;
-        Ok(Self { spec, writes, state: State::Running, lag: 0.0, recorder: Recorder::new(now) })
+        let loaders = (0..spec.loaders).collect();
+        Ok(Self { spec, writes, state: State::Running, lag: 0.0, loaders, recorder: Recorder::new(now) })
     }
 
     /// Whether it still sends.
     pub fn running(&self) -> bool {
         self.state == State::Running
+    }
+
+    /// Part of its loaders that still send.
+    fn there(&self) -> f64 {
+        self.loaders.len() as f64 / f64::from(self.spec.loaders)
+    }
+
+    /// Operations a second that its loaders ask for.
+    pub fn asked(&self) -> Option<f64> {
+        self.spec.rate.map(|rate| rate * self.there())
+    }
+
+    /// Operations that its loaders keep in flight at most.
+    pub fn in_flight(&self) -> f64 {
+        f64::from(self.spec.concurrency) * self.there()
+    }
+
+    /// What is not as it should be, for people.
+    fn noteworthy(&self) -> String {
+        let lost = (0..self.spec.loaders).filter(|loader| !self.loaders.contains(loader));
+        let lost = lost.map(|loader| format!("loader-{} is lost", loader + 1));
+        let failures = Some(self.recorder.failures()).filter(|text| !text.is_empty());
+        let late = (self.lag > 1.0).then(|| format!("operations start {:.1} s late", self.lag));
+        lost.chain(failures).chain(late).collect::<Vec<String>>().join("; ")
     }
 
     /// Bytes of payload of one row.
@@ -89,9 +116,8 @@ impl Load {
     /// How it is doing.
     pub fn status(&self) -> Status {
         let (state, detail) = match &self.state {
-            State::Running if self.lag > 1.0 => ("running", format!("operations start {:.1} s late", self.lag)),
-            State::Running => ("running", self.recorder.failures()),
-            State::Stopped => ("stopped", self.recorder.failures()),
+            State::Running => ("running", self.noteworthy()),
+            State::Stopped => ("stopped", self.noteworthy()),
             State::Failed(why) => ("failed", why.clone()),
         };
         Status {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wfe_core::Millis;
 use wfe_core::backend::IntervalSink;
-use wfe_core::measure::Interval;
+use wfe_core::measure::{Counts, Interval};
 
 use crate::cluster::Cluster;
 use crate::counts::{Ended, TIMEOUT, Times, counts, whole};
@@ -43,6 +43,9 @@ pub struct Scene<'a> {
     /// The seed of everything random.
     pub seed: u64,
 }
+
+/// What ended of one kind, and how long it took.
+type Timed = (Kind, Ended, Times);
 
 impl Recorder {
     /// Nothing was done yet.
@@ -116,8 +119,10 @@ impl Recorder {
             self.timeouts += ended.time_out(&times);
             kinds.push((kind, ended, times));
         }
-        for loader in 0..load.spec.loaders {
-            sink.push(self.interval(load, scene.seed, loader, to, &kinds));
+        for (place, &loader) in load.loaders.iter().enumerate() {
+            let mut interval = self.interval(load, loader, to);
+            interval.operations = self.operations_of(load, scene.seed, place, &kinds);
+            sink.push(interval);
         }
         self.from = to;
         self.late.clear();
@@ -141,7 +146,7 @@ impl Recorder {
         let c = &scene.cluster.database.constants;
         let tables = self.tables(load, scene, ended);
         let mean = tables.iter().zip([1.0 - load.writes, load.writes]).map(|(t, part)| t.mean() * part).sum::<f64>();
-        let in_flight = f64::from(load.spec.concurrency) * 1000.0 / self.last_rate.max(1e-9);
+        let in_flight = load.in_flight() * 1000.0 / self.last_rate.max(1e-9);
         let (scale, response, service) = self.lateness(load, mean, in_flight);
         let late_ms = response.iter().map(|(from, to, part)| (from + to) / 2.0 * part).sum::<f64>();
         let times = |table: Table| {
@@ -190,24 +195,29 @@ impl Recorder {
         (1.0, response, sent)
     }
 
-    fn interval(&self, load: &Load, seed: u64, loader: u32, to: Millis, kinds: &[(Kind, Ended, Times)]) -> Interval {
-        let loaders = load.spec.loaders;
-        let mut random = random::stream(seed, &load.spec.name, self.from ^ (u64::from(loader) + 1) << 48);
-        let shares = [1.0 - load.writes, load.writes];
-        let used = kinds.iter().filter(|(kind, ..)| shares[*kind as usize] > 0.0);
-        let operations = used.map(|(kind, ended, times)| {
-            let draws = [random::uniform(&mut random), random::uniform(&mut random)];
-            let counts = counts(&ended.part(loader, loaders), times, draws, shares[*kind as usize]);
-            (kind.name().to_owned(), counts)
-        });
+    /// An interval of a loader, in which nothing was done yet.
+    fn interval(&self, load: &Load, loader: u32, to: Millis) -> Interval {
         Interval {
             load: load.spec.name.clone(),
-            operations: operations.collect(),
             loader: format!("loader-{}", loader + 1),
             from_ms: self.from,
             to_ms: to,
             warm_up: false,
-            asked_rate: load.spec.rate.map(|rate| rate / f64::from(loaders)),
+            asked_rate: load.spec.rate.map(|rate| rate / f64::from(load.spec.loaders)),
+            operations: BTreeMap::new(),
         }
+    }
+
+    /// What one of the loaders that still send did.
+    fn operations_of(&self, load: &Load, seed: u64, place: usize, kinds: &[Timed]) -> BTreeMap<String, Counts> {
+        let mut random = random::stream(seed, &load.spec.name, self.from ^ (place as u64 + 1) << 48);
+        let shares = [1.0 - load.writes, load.writes];
+        let used = kinds.iter().filter(|(kind, ..)| shares[*kind as usize] > 0.0);
+        let counts = used.map(|(kind, ended, times)| {
+            let draws = [random::uniform(&mut random), random::uniform(&mut random)];
+            let part = ended.part(place as u64, load.loaders.len() as u64);
+            (kind.name().to_owned(), counts(&part, times, draws, shares[*kind as usize]))
+        });
+        counts.collect()
     }
 }

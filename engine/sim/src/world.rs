@@ -101,8 +101,13 @@ impl World {
         let flow = self.flow();
         let stride = self.stride();
         let mut until = (self.now / stride + 1) * stride;
-        let events =
-            [self.fleet.next_change(self.now), self.next_milestone(), self.full_at(&flow), self.settled_at(&flow)];
+        let events = [
+            self.fleet.next_change(self.now),
+            self.faults.next_change(self.now),
+            self.next_milestone(),
+            self.full_at(&flow),
+            self.settled_at(&flow),
+        ];
         for event in events.into_iter().flatten() {
             until = until.min(event.max(self.now + 1));
         }
@@ -173,11 +178,15 @@ impl World {
     fn pass(&mut self, plan: &Plan, to: Millis, sink: &dyn IntervalSink) {
         let from = self.now;
         self.flow_until(plan, to);
+        let struck = self.faults.next_change(from) == Some(to);
         for index in 0..self.loads.len() {
             let load = &self.loads[index];
-            if load.running() && to.is_multiple_of(interval_ms(load)) {
+            if load.running() && (struck || to.is_multiple_of(interval_ms(load))) {
                 self.flush(index, &plan.flow, sink);
             }
+        }
+        if struck {
+            self.set_faults();
         }
         for machine in self.fleet.lost_between(from, to) {
             self.lose(&machine, Loss::Fault, sink);
@@ -186,6 +195,21 @@ impl World {
             cluster.watch_disks(to);
         }
         self.finish_operations();
+    }
+
+    /// Lets the faults of this moment act on nodes and loaders.
+    pub(crate) fn set_faults(&mut self) {
+        let (faults, now) = (&self.faults, self.now);
+        for node in self.cluster.iter_mut().flat_map(|cluster| &mut cluster.nodes) {
+            node.active_reads = faults.active_reads(&node.name, now).cloned();
+        }
+        for load in self.loads.iter_mut().filter(|load| load.running()) {
+            let name = &load.spec.name;
+            load.loaders.retain(|loader| !faults.loader_lost(name, loader + 1, now));
+            if load.loaders.is_empty() {
+                load.state = State::Failed("every loader is lost".into());
+            }
+        }
     }
 
     /// Ends the open interval of a load.
@@ -238,7 +262,7 @@ impl World {
             let there = cluster.rows.max((cluster.rows + rows).min(load.spec.rows as f64));
             cluster.copy += if rows > 0.0 { bytes * (there - cluster.rows) / rows } else { 0.0 };
             cluster.rows = there;
-            if let Some(rate) = load.spec.rate {
+            if let Some(rate) = load.asked() {
                 asked += rate;
                 served += flow.rate;
                 late |= load.lag > 0.0;
@@ -283,7 +307,7 @@ fn interval_ms(load: &Load) -> Millis {
 
 /// Lets a load run for a time at a rate; answers the operations that ended, never more than were asked for.
 fn serve(load: &mut Load, rate: f64, seconds: f64) -> f64 {
-    match load.spec.rate {
+    match load.asked() {
         Some(asked) if asked > 0.0 => {
             let lag = load.lag + seconds - rate * seconds / asked;
             load.lag = if lag > 1e-9 { lag } else { 0.0 };

@@ -47,6 +47,7 @@ fn script() -> impl Strategy<Value = Vec<(u32, Act)>> {
 /// Plays a script; answers what was answered to calls that change something.
 struct Play {
     player: Player,
+    seed: u64,
     free: Vec<String>,
     load: u32,
     answers: Vec<String>,
@@ -56,7 +57,7 @@ impl Play {
     fn new(seed: u64) -> Self {
         let player = Player::new(seed);
         *player.recorded.trace.lock().expect("no panic") = Some(Vec::new());
-        Self { player, free: Vec::new(), load: 0, answers: Vec::new() }
+        Self { player, seed, free: Vec::new(), load: 0, answers: Vec::new() }
     }
 
     fn call(&mut self, name: &str, arguments: Value) -> Option<Value> {
@@ -127,6 +128,8 @@ impl Play {
             self.act(act);
         }
         let trace = self.player.recorded.trace.lock().expect("no panic").take().unwrap_or_default();
+        // A world that is made again from its history answers the same, or this panics.
+        Player::with(self.seed, Faults::default(), None, &self.player.history);
         (self.answers, trace)
     }
 }

@@ -5,6 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Player, Seen};
+use wfe_sim::Faults;
 
 type Kinds = BTreeMap<String, Seen>;
 
@@ -152,9 +153,9 @@ fn bigger_node_beside_three_small_ones() {
     }
 }
 
-#[test]
-fn throughput_steps_of_cached_reads() {
-    let mut player = Player::new(7);
+/// Three nodes that read from memory at 1.2 million operations a second.
+fn cached_reads(faults: Faults) -> Player {
+    let mut player = Player::with(7, faults, None, &[]);
     let machines = player.machines("i8g.4xlarge", 3, 3);
     player.cluster("scylla newest", &machines);
     player.start(serde_json::json!({
@@ -162,11 +163,18 @@ fn throughput_steps_of_cached_reads() {
     }));
     player.sleep(30.0);
     player.stop("fill");
+    player.sleep(600.0 - player.seconds());
     player.take();
     player.start(serde_json::json!({
         "name": "steps", "mix": {"read": 1}, "rate": 1_200_000, "concurrency": 1150, "keys": "uniform", "rows": 1_000_000,
         "consistency": "ONE",
     }));
+    player
+}
+
+#[test]
+fn throughput_steps_of_cached_reads() {
+    let mut player = cached_reads(Faults::default());
     player.sleep(1800.0);
     player.ok("load/loads.set-rate", serde_json::json!({"load": "steps", "rate": 1_500_000}));
     let step = player.take();
@@ -175,4 +183,26 @@ fn throughput_steps_of_cached_reads() {
     player.sleep(1800.0);
     player.stop("steps");
     near("P99 at 1.5 M", player.take()["read"].ms(0.99), 6.30, 0.25);
+}
+
+#[test]
+fn node_at_its_limit_of_active_reads() {
+    let fault = |at: u32, seconds: f64| serde_json::json!({"active-reads": {"node": "node-2", "at": at, "seconds": seconds, "most": 94, "each-ms": 0.3}});
+    let faults = serde_json::json!([fault(700, 13.0), fault(1900, 1.5)]);
+    let mut player = cached_reads(serde_json::from_value(faults).expect("faults"));
+    player.sleep(110.0);
+    near("queued reads", player.signal("pending-reads"), 1_008.0, 0.1);
+    let mut tails = Vec::new();
+    let mut whole = wfe_core::measure::histogram();
+    for end in [1200.0, 1800.0, 2400.0] {
+        player.sleep(end - player.seconds());
+        player.nodes();
+        let seen = player.take();
+        whole.add(&seen["read"].response).expect("same bounds");
+        tails.push(seen["read"].ms(0.99));
+    }
+    near("first interval", tails[0], 2_672.0, 0.25);
+    near("second interval", tails[1], 5.9, 0.25);
+    assert!((50.0..400.0).contains(&tails[2]), "third interval: {}", tails[2]);
+    near("P99", whole.value_at_quantile(0.99) as f64 / 1e6, 1_754.0, 0.35);
 }

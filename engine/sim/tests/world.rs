@@ -178,9 +178,15 @@ fn wrong_calls_are_answered_with_what_to_do() {
 
 #[test]
 fn faults_are_written_in_yaml() {
-    let text = "- machine-lost: {machine: i-0003, at: 3600}\n- capacity: {machine-type: i4i.4xlarge}\n- join-fails: {join: 1}\n";
+    let text = "
+- machine-lost: {machine: i-0003, at: 3600}
+- capacity: {machine-type: i4i.4xlarge}
+- join-fails: {join: 1}
+- active-reads: {node: node-2, at: 3600, seconds: 13, most: 94, each-ms: 0.3}
+- loader-lost: {load: mixed, loader: 2, at: 3600}
+";
     let faults: Faults = serde_saphyr::from_str(text).expect("faults");
-    assert_eq!(faults.0.len(), 3);
+    assert_eq!(faults.0.len(), 5);
     assert!(serde_saphyr::from_str::<Faults>("- machine-lost: {machine: i-0003, when: 1}").is_err());
     assert!(serde_saphyr::from_str::<Faults>("- earthquake: {at: 1}").is_err());
 }
@@ -198,4 +204,23 @@ fn another_product_spreads_by_node() {
     player.join(&more).expect("joins");
     let usage = player.usage();
     assert!(usage.iter().all(|percent| (percent / usage[0] - 1.0).abs() < 0.02), "{usage:?}");
+}
+
+#[test]
+fn lost_loader_is_missing_from_then_on() {
+    let mut player = faulty(json!([{"loader-lost": {"load": "light", "loader": 2, "at": 500}}]));
+    three(&mut player);
+    player.sleep(400.0 - player.seconds());
+    *player.recorded.trace.lock().expect("no panic") = Some(Vec::new());
+    let mut spec = light("QUORUM");
+    spec["loaders"] = json!(4);
+    player.start(spec);
+    player.sleep(155.0);
+    let status = player.stop("light");
+    assert_eq!(status["operations"], json!(100 * 1000 + 55 * 750));
+    assert_eq!(status["detail"], json!("loader-2 is lost"));
+    let trace = player.recorded.trace.lock().expect("no panic").take().expect("traced");
+    let last: Vec<&str> = trace.iter().filter(|l| l.contains("550000-555000")).map(|l| &l[..14]).collect();
+    assert_eq!(last, ["light loader-1", "light loader-3", "light loader-4"]);
+    assert_eq!(trace.iter().filter(|l| l.contains("loader-2")).count(), 10);
 }
