@@ -1,6 +1,7 @@
 //! `cargo xtask plugins`: from guest crates to the components under `plugins/components`.
 
 mod component;
+mod stage;
 mod toolchain;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Result, root};
 use component::Component;
+use stage::Stage;
 use toolchain::Toolchain;
 
 /// The greatest size of a component, bytes: it is part of the binary that users download.
@@ -87,19 +89,20 @@ fn build_into(toolchain: &Toolchain, folder: &Path) -> Result<Digests> {
 /// Compiles all plugins; answers the folder with their core modules.
 fn compile(toolchain: &Toolchain) -> Result<PathBuf> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from).join("plugins");
+    let stage = Stage::set_up()?;
     let mut cargo = toolchain.cargo();
     cargo.args(["build", "--release", "--locked", "--workspace", "--exclude", "wfe-sdk"]);
-    cargo.arg("--manifest-path").arg(root().join("plugins/Cargo.toml")).arg("--target-dir").arg(&target);
-    cargo.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", remapped_paths().join("\x1f"));
+    cargo.arg("--manifest-path").arg(stage.folder.join("plugins/Cargo.toml")).arg("--target-dir").arg(&target);
+    cargo.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", remapped_paths(&stage.folder).join("\x1f"));
     run(&mut cargo)?;
     Ok(target.join(toolchain::TARGET).join("release"))
 }
 
 /// Flags that keep this machine's folders out of the components.
-fn remapped_paths() -> Vec<String> {
+fn remapped_paths(sources: &Path) -> Vec<String> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo = home.or_else(|| env::home_dir().map(|home| home.join(".cargo")));
-    let folders = [(Some(root()), "/wfe"), (cargo, "/cargo")];
+    let folders = [(Some(sources.to_owned()), "/wfe"), (cargo, "/cargo")];
     let remap = |(folder, name): (Option<PathBuf>, &str)| {
         folder.map(|folder| format!("--remap-path-prefix={}={name}", folder.display()))
     };
