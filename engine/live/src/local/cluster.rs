@@ -296,16 +296,6 @@ async fn sees_all(world: &World, member: &Member, others: usize) -> Result<(), C
     }
 }
 
-/// The members that were ready once and whose processes run.
-pub fn members_up(world: &World) -> Vec<Member> {
-    let members = lock(&world.cluster).members.clone();
-    members.into_iter().filter(|member| member.ready && is_running(world, member)).collect()
-}
-
-fn is_running(world: &World, member: &Member) -> bool {
-    lock(&world.processes).get_mut(&member.machine).is_some_and(|process| process.ended().is_none())
-}
-
 /// The nodes, each asked itself.
 pub async fn nodes(world: &Arc<World>) -> Vec<Node> {
     let members = lock(&world.cluster).members.clone();
@@ -329,7 +319,7 @@ async fn node(world: &World, member: &Member) -> Option<Node> {
         total_bytes,
         signals: Vec::new(),
     };
-    if !is_running(world, member) {
+    if !world.is_running(member) {
         return Some(node);
     }
     let address = world.cql_address(member).ok()?;

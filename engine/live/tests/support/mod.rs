@@ -1,7 +1,5 @@
 //! A run without a runner: a clock, a place for intervals, and calls made by hand.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
-
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
