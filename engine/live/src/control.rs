@@ -29,13 +29,13 @@ pub struct Control {
 impl Control {
     /// The session of a node; connects when there is none.
     pub async fn session(&self, clock: &dyn Clock, node: SocketAddr) -> Result<Arc<Session>, CallError> {
-        let mut sessions = self.sessions.lock().await;
-        if let Some(session) = sessions.get(&node) {
+        if let Some(session) = self.sessions.lock().await.get(&node) {
             return Ok(session.clone());
         }
+        // Not under the lock: a node that does not answer must not keep others waiting.
         let connected = within(clock, PATIENCE_MS, connect(node)).await;
         let session = Arc::new(connected.unwrap_or_else(|| Err(unreachable(node, "no answer within 10 s")))?);
-        sessions.insert(node, session.clone());
+        self.sessions.lock().await.insert(node, session.clone());
         Ok(session)
     }
 

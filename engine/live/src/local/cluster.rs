@@ -1,6 +1,5 @@
 //! The cluster: brought up and grown by operations that can be taken up again, and asked node by node.
 
-use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -131,9 +130,8 @@ async fn bring_up(world: &Arc<World>, id: &str) -> Result<String, CallError> {
         return Ok(format!("all {} nodes are ready", members.len()));
     }
     world.operations.progress(id, None, format!("fetching Cassandra {} if it is not cached", jars::VERSION));
-    let java = jars::program("java", env::var_os("PATH").as_deref())?;
     let cache = world.options.cache.clone();
-    let jars = blocking(move || jars::resolve(&cache)).await?;
+    let (java, jars) = blocking(move || Ok((jars::java()?, jars::resolve(&cache)?))).await?;
     let start = |member: Member| node_ready(world, id, java.clone(), jars.clone(), member);
     let mut rest = members.clone();
     if members.iter().all(|member| member.founder) {
@@ -323,10 +321,14 @@ async fn node(world: &World, member: &Member) -> Option<Node> {
         return Some(node);
     }
     let address = world.cql_address(member).ok()?;
-    let facts = match ask(world, address).await {
-        None if member.ready => ask(world, address).await,
-        facts => facts,
+    // A session that broke is made anew once; a node that is frozen costs no more than one wait.
+    let asked = async {
+        match ask(world, address).await {
+            None if member.ready => ask(world, address).await,
+            facts => facts,
+        }
     };
+    let facts = within(world.run.clock.as_ref(), PATIENCE_MS, asked).await.flatten();
     node.state = match facts {
         Some(facts) if facts.bootstrapped => "up".into(),
         None if member.ready => "down".into(),

@@ -75,6 +75,9 @@ impl Local {
     }
 
     async fn answer(&self, context: &Context, call: &Call) -> Result<Value, CallError> {
+        if let Call::MachinesDescribeType(asked) = call {
+            return answer(types::describe(&asked.name)?);
+        }
         let world = self.world()?;
         let clock = world.run.clock.as_ref();
         match call {
@@ -82,7 +85,6 @@ impl Local {
             Call::MachinesWaitRunning(wait) => answer(machines::running(world, &wait.ids)?),
             Call::MachinesList(_) => answer(machines::list(world)),
             Call::MachinesTerminate(terminate) => answer(machines::terminate(world, &terminate.ids).await?),
-            Call::MachinesDescribeType(asked) => answer(types::describe(&asked.name)?),
             Call::OperationsWaitAny(wait) => answer(world.operations.wait_any(clock, context, wait).await?),
             Call::ClusterCreate(create) => answer(cluster::create(world, &context.key, create)?),
             Call::ClusterJoin(join) => answer(cluster::join(world, &context.key, join)?),
@@ -122,6 +124,9 @@ impl Backend for Local {
 
     fn open<'a>(&'a self, run: Run, history: &'a [Answered]) -> BoxFuture<'a, Result<(), CallError>> {
         async move {
+            if history.is_empty() {
+                jars::check(&self.options.cache)?;
+            }
             let world = Arc::new(World::open(self.options.clone(), run)?);
             cluster::adopt(&world)?;
             world.loads.revive(history, &world.target()).await;
