@@ -15,7 +15,7 @@ use wfe_core::capability::cloud::Machine;
 use wfe_core::capability::cluster::Node;
 use wfe_core::{Call, CallError};
 
-use crate::control::{Control, PATIENCE_MS, within};
+use crate::control::{Control, Login, PATIENCE_MS, within};
 use crate::load::{LoadOptions, Loads, Target};
 use crate::{cql, nodes};
 
@@ -27,6 +27,8 @@ pub struct StaticOptions {
     /// Disk of a node, bytes, where the database does not say it: the guardrail `data_disk_usage_max_disk_size` is asked
     /// first.
     pub disk_bytes: Option<u64>,
+    /// Who logs in, where the database asks for it.
+    pub login: Option<Login>,
 }
 
 /// A cluster that exists already.
@@ -49,12 +51,16 @@ impl Static {
         Self { contact_points, options, world: OnceLock::new() }
     }
 
+    fn target(&self, contacts: &[SocketAddr]) -> Target {
+        Target { nodes: contacts.to_vec(), login: self.options.login.clone() }
+    }
+
     async fn connect(&self, run: Run, history: &[Answered]) -> Result<World, CallError> {
         if self.contact_points.is_empty() {
             let message = "the static backend needs at least one contact point of the cluster";
             return Err(CallError::request("no-contact-points", message));
         }
-        let control = Control::default();
+        let control = Control::new(self.options.login.clone());
         let mut contacts = Vec::new();
         let mut unreachable = None;
         for point in &self.contact_points {
@@ -69,7 +75,7 @@ impl Static {
             return Err(error);
         }
         let loads = Loads::new(run.clone(), &run.directory, self.options.load.clone());
-        loads.revive(history, &Target { nodes: contacts.clone() }).await;
+        loads.revive(history, &self.target(&contacts)).await;
         Ok(World { run, contacts, control, loads })
     }
 
@@ -99,7 +105,7 @@ impl Static {
                 answer(cql::execute(&*world.session().await?, &execute.statement, &execute.values).await?)
             }
             Call::LoadStart(start) => {
-                let target = Target { nodes: world.contacts.clone() };
+                let target = self.target(&world.contacts);
                 answer(world.loads.start(Loads::parse(&start.spec)?, target).await?)
             }
             Call::LoadSetRate(set) => answer(world.loads.set_rate(&set.load, set.rate)?),

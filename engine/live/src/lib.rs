@@ -13,6 +13,7 @@ mod monotonic;
 mod nodes;
 mod operations;
 
+pub use control::Login;
 pub use existing::{Static, StaticOptions};
 pub use load::LoadOptions;
 pub use local::{Local, LocalOptions};

@@ -28,6 +28,7 @@ use wfe_core::backend::{Answered, Run};
 use wfe_core::capability::load::{Spec, Status};
 use wfe_core::{Call, CallError};
 
+use crate::control::Login;
 use crate::lock;
 use positions::Positions;
 pub use spec::{Checked, Kind};
@@ -56,6 +57,8 @@ impl Default for LoadOptions {
 pub struct Target {
     /// CQL addresses of nodes that are up.
     pub nodes: Vec<SocketAddr>,
+    /// As whom.
+    pub login: Option<Login>,
 }
 
 /// What a load's thread is told.

@@ -7,12 +7,12 @@ use std::time::Duration;
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
-use scylla::client::session_builder::SessionBuilder;
 use scylla::errors::ExecutionError;
 use scylla::policies::retry::FallthroughRetryPolicy;
 use scylla::statement::prepared::PreparedStatement;
 use wfe_core::CallError;
 
+use crate::control;
 use crate::load::row::{Row, Shape};
 use crate::load::{Checked, KEYSPACE, Kind, Target, schema};
 
@@ -50,7 +50,7 @@ async fn connect(target: &Target, spec: &Checked) -> Result<Wire, CallError> {
         .consistency(spec.consistency)
         .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
         .build();
-    let session = SessionBuilder::new()
+    let session = control::builder(target.login.as_ref())
         .known_nodes_addr(&target.nodes)
         .pool_size(PoolSize::PerHost(NonZeroUsize::MIN))
         .connection_timeout(Duration::from_secs(10))

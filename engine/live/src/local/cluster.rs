@@ -1,20 +1,20 @@
 //! The cluster: brought up and grown by operations that can be taken up again, and asked node by node.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::{join_all, try_join_all};
 use sha2::{Digest, Sha256};
-use wfe_core::CallError;
 use wfe_core::capability::cluster::{Create, Join, Node};
 use wfe_core::error::kind;
+use wfe_core::{CallError, Millis};
 
 use crate::control::{PATIENCE_MS, within};
 use crate::local::config::NodeConfig;
 use crate::local::process::Process;
 use crate::local::world::{Cluster, Member, World, ip_of};
-use crate::local::{addresses, jars, log, tokens, types};
+use crate::local::{addresses, jars, log, roles, tokens, types};
 use crate::{files, lock, nodes};
 
 const DATABASE: &str = "cassandra 5.0";
@@ -136,11 +136,35 @@ async fn bring_up(world: &Arc<World>, id: &str) -> Result<String, CallError> {
     let mut rest = members.clone();
     if members.iter().all(|member| member.founder) {
         // The others ask the first for the cluster, and give up when it does not listen yet.
-        start(rest.remove(0)).await?;
+        listens(world, &java, &jars, &rest[0]).await?;
+    } else {
+        rest.retain(|member| !member.ready);
     }
     try_join_all(rest.into_iter().map(start)).await?;
     try_join_all(members.iter().map(|member| sees_all(world, member, total - 1))).await?;
+    roles::ensure(&world.control.session(world.run.clock.as_ref(), world.any_node()?).await?).await?;
     Ok(format!("all {} nodes are ready", members.len()))
+}
+
+/// Starts a node and waits until it takes connections.
+async fn listens(world: &Arc<World>, java: &Path, jars: &Path, member: &Member) -> Result<(), CallError> {
+    ensure_started(world, java, jars.to_owned(), member)?;
+    let address = world.cql_address(member)?;
+    let deadline = world.run.clock.now().saturating_add(world.options.start_timeout_ms);
+    while tokio::net::TcpStream::connect(address).await.is_err() {
+        fail_if_dead(world, member)?;
+        fail_if_late(world, member, deadline)?;
+        world.pause(250).await;
+    }
+    Ok(())
+}
+
+fn fail_if_late(world: &World, member: &Member, deadline: Millis) -> Result<(), CallError> {
+    if world.run.clock.now() < deadline {
+        return Ok(());
+    }
+    let message = format!("{} was not ready after {} s", member.name, world.options.start_timeout_ms / 1_000);
+    Err(CallError::new(kind::TIMEOUT, "node-not-ready", message))
 }
 
 /// Runs work that blocks.
@@ -162,10 +186,7 @@ async fn node_ready(
     let deadline = world.run.clock.now().saturating_add(world.options.start_timeout_ms);
     while !answers(world, &member).await {
         fail_if_dead(world, &member)?;
-        if world.run.clock.now() >= deadline {
-            let message = format!("{} was not ready after {} s", member.name, world.options.start_timeout_ms / 1_000);
-            return Err(CallError::new(kind::TIMEOUT, "node-not-ready", message));
-        }
+        fail_if_late(world, &member, deadline)?;
         world.pause(250).await;
     }
     world.change_cluster(|cluster| {
@@ -182,7 +203,7 @@ fn progress(world: &World, operation: &str) -> (usize, usize) {
     (cluster.members.iter().filter(|member| names.contains(&member.name) && member.ready).count(), names.len())
 }
 
-fn ensure_started(world: &World, java: &std::path::Path, jars: PathBuf, member: &Member) -> Result<(), CallError> {
+fn ensure_started(world: &World, java: &Path, jars: PathBuf, member: &Member) -> Result<(), CallError> {
     let mut processes = lock(&world.processes);
     if processes.contains_key(&member.machine) {
         return Ok(());
@@ -214,6 +235,7 @@ fn config_of(world: &World, member: &Member, jars: PathBuf) -> Result<NodeConfig
         disk_bytes: types::describe(&record.machine.machine_type)?.disk_bytes,
         tokens: member.tokens.clone(),
         bootstrap: !member.founder,
+        role_copies: founders.len().min(3),
         heap_mib: world.options.heap_mib,
         settings: world.options.settings.clone(),
     })

@@ -10,6 +10,7 @@ mod jars;
 mod log;
 mod machines;
 mod process;
+mod roles;
 mod tokens;
 mod types;
 mod world;

@@ -16,6 +16,7 @@ use crate::load::{Loads, Target};
 use crate::local::LocalOptions;
 use crate::local::addresses::{self, CQL_PORT};
 use crate::local::process::Process;
+use crate::local::roles;
 use crate::operations::Operations;
 use crate::{files, lock, monotonic};
 
@@ -102,7 +103,7 @@ impl World {
             cluster: Mutex::new(cluster),
             processes: Mutex::default(),
             operations: Operations::default(),
-            control: Control::default(),
+            control: Control::new(Some(roles::administrator())),
         })
     }
 
@@ -145,7 +146,8 @@ impl World {
 
     /// The nodes that a load can be sent to.
     pub fn target(&self) -> Target {
-        Target { nodes: self.members_up().iter().filter_map(|member| self.cql_address(member).ok()).collect() }
+        let nodes = self.members_up().iter().filter_map(|member| self.cql_address(member).ok()).collect();
+        Target { nodes, login: Some(roles::user()) }
     }
 
     /// A node that is up.
