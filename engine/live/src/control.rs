@@ -20,22 +20,36 @@ use wfe_core::backend::Clock;
 /// How long a node may take to accept a connection, or to answer a question, milliseconds.
 pub const PATIENCE_MS: u64 = 10_000;
 
+/// Who logs in, where the database asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// The role.
+    pub user: String,
+    /// Its password.
+    pub password: String,
+}
+
 /// The sessions.
-#[derive(Default)]
 pub struct Control {
+    login: Option<Login>,
     sessions: Mutex<BTreeMap<SocketAddr, Arc<Session>>>,
 }
 
 impl Control {
+    /// No session yet.
+    pub fn new(login: Option<Login>) -> Self {
+        Self { login, sessions: Mutex::default() }
+    }
+
     /// The session of a node; connects when there is none.
     pub async fn session(&self, clock: &dyn Clock, node: SocketAddr) -> Result<Arc<Session>, CallError> {
-        let mut sessions = self.sessions.lock().await;
-        if let Some(session) = sessions.get(&node) {
+        if let Some(session) = self.sessions.lock().await.get(&node) {
             return Ok(session.clone());
         }
-        let connected = within(clock, PATIENCE_MS, connect(node)).await;
+        // Not under the lock: a node that does not answer must not keep others waiting.
+        let connected = within(clock, PATIENCE_MS, connect(node, self.login.as_ref())).await;
         let session = Arc::new(connected.unwrap_or_else(|| Err(unreachable(node, "no answer within 10 s")))?);
-        sessions.insert(node, session.clone());
+        self.sessions.lock().await.insert(node, session.clone());
         Ok(session)
     }
 
@@ -64,13 +78,13 @@ fn unreachable(node: SocketAddr, why: impl std::fmt::Display) -> CallError {
     CallError::infrastructure("unreachable", message)
 }
 
-async fn connect(node: SocketAddr) -> Result<Session, CallError> {
+async fn connect(node: SocketAddr, login: Option<&Login>) -> Result<Session, CallError> {
     let only = AllowListHostFilter::new([node]).map_err(|e| unreachable(node, e))?;
     let profile = ExecutionProfile::builder()
         .request_timeout(Some(Duration::from_millis(PATIENCE_MS)))
         .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
         .build();
-    SessionBuilder::new()
+    builder(login)
         .known_node_addr(node)
         .host_filter(Arc::new(only))
         .pool_size(PoolSize::PerHost(NonZeroUsize::MIN))
@@ -80,6 +94,15 @@ async fn connect(node: SocketAddr) -> Result<Session, CallError> {
         .build()
         .await
         .map_err(|e| unreachable(node, e))
+}
+
+/// The beginnings of a session for that login.
+pub fn builder(login: Option<&Login>) -> SessionBuilder {
+    let builder = SessionBuilder::new();
+    match login {
+        Some(login) => builder.user(&login.user, &login.password),
+        None => builder,
+    }
 }
 
 /// The CQL address of an IP address.

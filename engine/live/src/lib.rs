@@ -4,12 +4,18 @@
 //! This crate knows nothing of workflows, plugins or journals: it answers capability calls.
 
 mod control;
+mod cql;
+mod existing;
 mod files;
+mod load;
 mod local;
 mod monotonic;
 mod nodes;
 mod operations;
 
+pub use control::Login;
+pub use existing::{Static, StaticOptions};
+pub use load::LoadOptions;
 pub use local::{Local, LocalOptions};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,21 +1,20 @@
 //! The cluster: brought up and grown by operations that can be taken up again, and asked node by node.
 
-use std::env;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::{join_all, try_join_all};
 use sha2::{Digest, Sha256};
-use wfe_core::CallError;
 use wfe_core::capability::cluster::{Create, Join, Node};
 use wfe_core::error::kind;
+use wfe_core::{CallError, Millis};
 
 use crate::control::{PATIENCE_MS, within};
 use crate::local::config::NodeConfig;
 use crate::local::process::Process;
 use crate::local::world::{Cluster, Member, World, ip_of};
-use crate::local::{addresses, jars, log, tokens, types};
+use crate::local::{addresses, jars, log, roles, tokens, types};
 use crate::{files, lock, nodes};
 
 const DATABASE: &str = "cassandra 5.0";
@@ -131,18 +130,41 @@ async fn bring_up(world: &Arc<World>, id: &str) -> Result<String, CallError> {
         return Ok(format!("all {} nodes are ready", members.len()));
     }
     world.operations.progress(id, None, format!("fetching Cassandra {} if it is not cached", jars::VERSION));
-    let java = jars::program("java", env::var_os("PATH").as_deref())?;
     let cache = world.options.cache.clone();
-    let jars = blocking(move || jars::resolve(&cache)).await?;
+    let (java, jars) = blocking(move || Ok((jars::java()?, jars::resolve(&cache)?))).await?;
     let start = |member: Member| node_ready(world, id, java.clone(), jars.clone(), member);
     let mut rest = members.clone();
     if members.iter().all(|member| member.founder) {
         // The others ask the first for the cluster, and give up when it does not listen yet.
-        start(rest.remove(0)).await?;
+        listens(world, &java, &jars, &rest[0]).await?;
+    } else {
+        rest.retain(|member| !member.ready);
     }
     try_join_all(rest.into_iter().map(start)).await?;
     try_join_all(members.iter().map(|member| sees_all(world, member, total - 1))).await?;
+    roles::ensure(&world.control.session(world.run.clock.as_ref(), world.any_node()?).await?).await?;
     Ok(format!("all {} nodes are ready", members.len()))
+}
+
+/// Starts a node and waits until it takes connections.
+async fn listens(world: &Arc<World>, java: &Path, jars: &Path, member: &Member) -> Result<(), CallError> {
+    ensure_started(world, java, jars.to_owned(), member)?;
+    let address = world.cql_address(member)?;
+    let deadline = world.run.clock.now().saturating_add(world.options.start_timeout_ms);
+    while tokio::net::TcpStream::connect(address).await.is_err() {
+        fail_if_dead(world, member)?;
+        fail_if_late(world, member, deadline)?;
+        world.pause(250).await;
+    }
+    Ok(())
+}
+
+fn fail_if_late(world: &World, member: &Member, deadline: Millis) -> Result<(), CallError> {
+    if world.run.clock.now() < deadline {
+        return Ok(());
+    }
+    let message = format!("{} was not ready after {} s", member.name, world.options.start_timeout_ms / 1_000);
+    Err(CallError::new(kind::TIMEOUT, "node-not-ready", message))
 }
 
 /// Runs work that blocks.
@@ -164,10 +186,7 @@ async fn node_ready(
     let deadline = world.run.clock.now().saturating_add(world.options.start_timeout_ms);
     while !answers(world, &member).await {
         fail_if_dead(world, &member)?;
-        if world.run.clock.now() >= deadline {
-            let message = format!("{} was not ready after {} s", member.name, world.options.start_timeout_ms / 1_000);
-            return Err(CallError::new(kind::TIMEOUT, "node-not-ready", message));
-        }
+        fail_if_late(world, &member, deadline)?;
         world.pause(250).await;
     }
     world.change_cluster(|cluster| {
@@ -184,7 +203,7 @@ fn progress(world: &World, operation: &str) -> (usize, usize) {
     (cluster.members.iter().filter(|member| names.contains(&member.name) && member.ready).count(), names.len())
 }
 
-fn ensure_started(world: &World, java: &std::path::Path, jars: PathBuf, member: &Member) -> Result<(), CallError> {
+fn ensure_started(world: &World, java: &Path, jars: PathBuf, member: &Member) -> Result<(), CallError> {
     let mut processes = lock(&world.processes);
     if processes.contains_key(&member.machine) {
         return Ok(());
@@ -216,6 +235,7 @@ fn config_of(world: &World, member: &Member, jars: PathBuf) -> Result<NodeConfig
         disk_bytes: types::describe(&record.machine.machine_type)?.disk_bytes,
         tokens: member.tokens.clone(),
         bootstrap: !member.founder,
+        role_copies: founders.len().min(3),
         heap_mib: world.options.heap_mib,
         settings: world.options.settings.clone(),
     })
@@ -296,16 +316,6 @@ async fn sees_all(world: &World, member: &Member, others: usize) -> Result<(), C
     }
 }
 
-/// The members that were ready once and whose processes run.
-pub fn members_up(world: &World) -> Vec<Member> {
-    let members = lock(&world.cluster).members.clone();
-    members.into_iter().filter(|member| member.ready && is_running(world, member)).collect()
-}
-
-fn is_running(world: &World, member: &Member) -> bool {
-    lock(&world.processes).get_mut(&member.machine).is_some_and(|process| process.ended().is_none())
-}
-
 /// The nodes, each asked itself.
 pub async fn nodes(world: &Arc<World>) -> Vec<Node> {
     let members = lock(&world.cluster).members.clone();
@@ -329,14 +339,18 @@ async fn node(world: &World, member: &Member) -> Option<Node> {
         total_bytes,
         signals: Vec::new(),
     };
-    if !is_running(world, member) {
+    if !world.is_running(member) {
         return Some(node);
     }
     let address = world.cql_address(member).ok()?;
-    let facts = match ask(world, address).await {
-        None if member.ready => ask(world, address).await,
-        facts => facts,
+    // A session that broke is made anew once; a node that is frozen costs no more than one wait.
+    let asked = async {
+        match ask(world, address).await {
+            None if member.ready => ask(world, address).await,
+            facts => facts,
+        }
     };
+    let facts = within(world.run.clock.as_ref(), PATIENCE_MS, asked).await.flatten();
     node.state = match facts {
         Some(facts) if facts.bootstrapped => "up".into(),
         None if member.ready => "down".into(),

@@ -50,7 +50,9 @@ const OPTIONS: &[&str] = &[
     "-Dcassandra.ring_delay_ms=4000",
     "-Dcassandra.gossip_settle_min_wait_ms=500",
     "-Dcassandra.gossip_settle_interval_ms=200",
-    "-Dcassandra.superuser_setup_delay_ms=0",
+    "-Dcassandra.superuser_setup_delay_ms=300",
+    // The cheapest hash of a password that there is: logins are part of no measurement.
+    "-Dcassandra.auth_bcrypt_gensalt_log2_rounds=4",
     "-Dcassandra.disk_usage.monitor_interval_ms=500",
     // Several nodes may join at the same time.
     "-Dcassandra.consistent.rangemovement=false",
@@ -81,6 +83,8 @@ pub struct NodeConfig {
     pub tokens: Vec<i64>,
     /// Whether it fetches its share of the data before it is ready.
     pub bootstrap: bool,
+    /// Copies of the roles: no more than there are first nodes.
+    pub role_copies: usize,
     /// Java heap, MiB.
     pub heap_mib: u32,
     /// Lines of `cassandra.yaml` that replace or extend the ones here, by name.
@@ -88,11 +92,6 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
-    /// The directory with the data files: what disk usage counts.
-    pub fn data(&self) -> PathBuf {
-        self.directory.join("data")
-    }
-
     /// Writes the configuration files.
     pub fn write(&self) -> Result<(), CallError> {
         for name in ["conf", "logs", "tmp"] {
@@ -122,6 +121,7 @@ impl NodeConfig {
             format!("-Dlogback.configurationFile={directory}/conf/logback.xml"),
             format!("-Dcassandra.storagedir={directory}"),
             format!("-Dcassandra.logdir={directory}/logs"),
+            format!("-Dcassandra.system_auth.default_rf={}", self.role_copies),
             format!("-Dcassandra.jmx.local.port={}", self.jmx_port),
             "-cp".into(),
             format!("{directory}/conf:{}/*", self.jars.display()),
@@ -172,10 +172,16 @@ const FIXED: &[(&str, &str)] = &[
     ("commitlog_sync_period", "10000ms"),
     ("commitlog_segment_size", "4MiB"),
     ("commitlog_total_space", "64MiB"),
-    ("memtable_heap_space", "64MiB"),
-    ("memtable_offheap_space", "64MiB"),
+    // Small, so that what is written is soon on disk and in the usage.
+    ("memtable_heap_space", "16MiB"),
+    ("memtable_offheap_space", "16MiB"),
     ("file_cache_size", "32MiB"),
     ("key_cache_size", "8MiB"),
+    ("authenticator", "PasswordAuthenticator"),
+    ("authorizer", "AllowAllAuthorizer"),
+    ("role_manager", "CassandraRoleManager"),
+    ("roles_validity", "60000ms"),
+    ("credentials_validity", "60000ms"),
     ("auto_snapshot", "false"),
     ("concurrent_compactors", "1"),
     ("read_request_timeout", "8000ms"),
@@ -183,8 +189,9 @@ const FIXED: &[(&str, &str)] = &[
     ("range_request_timeout", "10000ms"),
     ("request_timeout", "10000ms"),
     ("phi_convict_threshold", "12"),
+    // A test may fill disks to 90 % and go on from there: full is what comes after.
     ("data_disk_usage_percentage_warn_threshold", "70"),
-    ("data_disk_usage_percentage_fail_threshold", "90"),
+    ("data_disk_usage_percentage_fail_threshold", "97"),
 ];
 
 /// One line for each event, with UTC time; nothing else is read by a program.
@@ -228,6 +235,7 @@ mod tests {
             disk_bytes: 96 << 20,
             tokens: vec![-5, 7],
             bootstrap: true,
+            role_copies: 3,
             heap_mib: 384,
             settings: BTreeMap::from([("phi_convict_threshold".into(), "8".into())]),
         }

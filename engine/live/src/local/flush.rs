@@ -18,7 +18,7 @@ pub async fn flush(world: &Arc<World>) -> Result<(), CallError> {
     let cache = world.options.cache.clone();
     let jars = cluster::blocking(move || jars::resolve(&cache)).await?;
     let mut all = Vec::new();
-    for member in cluster::members_up(world) {
+    for member in world.members_up() {
         let record = world.machine(&member.machine)?;
         let (tmp, java, jars) = (world.directory(&member.machine).join("tmp"), java.clone(), jars.clone());
         all.push(cluster::blocking(move || run(&java, &jars, &tmp, record.jmx_port, &member.name)));

@@ -45,9 +45,48 @@ pub fn program(name: &str, path: Option<&std::ffi::OsStr>) -> Result<PathBuf, Ca
     })
 }
 
+/// Says early what is not installed: Java, and Maven while the jars are not there.
+pub fn check(cache: &Path) -> Result<(), CallError> {
+    let path = env::var_os("PATH");
+    program("java", path.as_deref())?;
+    if !is_whole(&directory(cache)) {
+        program("mvn", path.as_deref())?;
+    }
+    Ok(())
+}
+
+/// The `java` to run Cassandra with; an error when it is one that Cassandra does not run on. Blocks for a moment.
+pub fn java() -> Result<PathBuf, CallError> {
+    let java = program("java", env::var_os("PATH").as_deref())?;
+    let output = Command::new(&java).arg("-version").stdin(Stdio::null()).output();
+    let output =
+        output.map_err(|e| CallError::infrastructure("java", format!("cannot start {}: {e}", java.display())))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if major(&said).is_some_and(|version| version == 11 || version == 17) {
+        return Ok(java);
+    }
+    let first = said.lines().next().unwrap_or("nothing");
+    let message = format!(
+        "Cassandra {VERSION} runs on Java 17, and `{} -version` says `{first}`: install it with `{INSTALL}` and put it first \
+         on the path",
+        java.display()
+    );
+    Err(CallError::infrastructure("not-installed", message))
+}
+
+/// Reads the 17 of `openjdk version "17.0.15" 2025-04-15`.
+fn major(said: &str) -> Option<u32> {
+    let version = said.lines().find(|line| line.contains(" version "))?.split('"').nth(1)?;
+    version.split(['.', '-']).next()?.parse().ok()
+}
+
+fn directory(cache: &Path) -> PathBuf {
+    cache.join(format!("cassandra-{VERSION}"))
+}
+
 /// The directory with the jars; downloads them when it is not there yet. Blocks, for a minute or so the first time.
 pub fn resolve(cache: &Path) -> Result<PathBuf, CallError> {
-    let wanted = cache.join(format!("cassandra-{VERSION}"));
+    let wanted = directory(cache);
     if is_whole(&wanted) {
         return Ok(wanted);
     }
@@ -109,9 +148,17 @@ mod tests {
     }
 
     #[test]
+    fn the_version_of_java_is_read() {
+        assert_eq!(major("Picked up X\nopenjdk version \"17.0.15\" 2025-04-15\nmore"), Some(17));
+        assert_eq!(major("openjdk version \"22-ea\" 2024-03-19"), Some(22));
+        assert_eq!(major("java version \"1.8.0_402\""), Some(1));
+        assert_eq!(major("command not found"), None);
+    }
+
+    #[test]
     fn jars_that_are_there_need_no_maven() {
         let cache = tempfile::tempdir().unwrap();
-        let jars = cache.path().join(format!("cassandra-{VERSION}"));
+        let jars = directory(cache.path());
         files::create_dir(&jars).unwrap();
         files::write(&jars.join(format!("cassandra-all-{VERSION}.jar")), "").unwrap();
         assert_eq!(resolve(cache.path()).unwrap(), jars);

@@ -115,8 +115,8 @@ pub async fn terminate(world: &Arc<World>, ids: &[String]) -> Result<(), CallErr
     Ok(())
 }
 
-/// How long a node may take to end when asked, before it is killed, milliseconds.
-const GRACE_MS: u64 = 10_000;
+/// How long a node may take to end when asked, before it is killed, milliseconds. Its data is thrown away anyway.
+const GRACE_MS: u64 = 4_000;
 
 async fn end_processes(world: &World, machines: &[MachineRecord]) -> Result<(), CallError> {
     let mut processes: Vec<(String, Process)> = Vec::new();

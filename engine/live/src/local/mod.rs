@@ -4,11 +4,13 @@
 mod addresses;
 mod cluster;
 mod config;
+mod events;
 mod flush;
 mod jars;
 mod log;
 mod machines;
 mod process;
+mod roles;
 mod tokens;
 mod types;
 mod world;
@@ -23,6 +25,8 @@ use serde_json::Value;
 use wfe_core::backend::{Answered, Backend, Context, Facts, Run, answer};
 use wfe_core::{Call, CallError};
 
+use crate::cql;
+use crate::load::{LoadOptions, Loads};
 use world::World;
 
 /// What can be chosen about the local backend.
@@ -36,6 +40,8 @@ pub struct LocalOptions {
     pub heap_mib: u32,
     /// Settings of `cassandra.yaml` that replace or extend the backend's own, by name.
     pub settings: BTreeMap<String, String>,
+    /// How loads are made.
+    pub load: LoadOptions,
     /// The longest that one node may take to start or to join, milliseconds.
     pub start_timeout_ms: u64,
 }
@@ -47,6 +53,7 @@ impl Default for LocalOptions {
             cache: jars::default_cache(),
             heap_mib: 384,
             settings: BTreeMap::new(),
+            load: LoadOptions::default(),
             start_timeout_ms: 600_000,
         }
     }
@@ -69,20 +76,38 @@ impl Local {
     }
 
     async fn answer(&self, context: &Context, call: &Call) -> Result<Value, CallError> {
+        if let Call::MachinesDescribeType(asked) = call {
+            return answer(types::describe(&asked.name)?);
+        }
         let world = self.world()?;
+        let clock = world.run.clock.as_ref();
         match call {
             Call::MachinesCreate(create) => answer(machines::create(world, &context.key, &create.request)?),
             Call::MachinesWaitRunning(wait) => answer(machines::running(world, &wait.ids)?),
             Call::MachinesList(_) => answer(machines::list(world)),
             Call::MachinesTerminate(terminate) => answer(machines::terminate(world, &terminate.ids).await?),
-            Call::MachinesDescribeType(asked) => answer(types::describe(&asked.name)?),
-            Call::OperationsWaitAny(wait) => {
-                answer(world.operations.wait_any(world.run.clock.as_ref(), context, wait).await?)
-            }
+            Call::OperationsWaitAny(wait) => answer(world.operations.wait_any(clock, context, wait).await?),
             Call::ClusterCreate(create) => answer(cluster::create(world, &context.key, create)?),
             Call::ClusterJoin(join) => answer(cluster::join(world, &context.key, join)?),
             Call::ClusterNodes(_) | Call::ClusterSnapshot(_) => answer(cluster::nodes(world).await),
             Call::ClusterFlush(_) => answer(flush::flush(world).await?),
+            Call::CqlQuery(query) => {
+                let session = world.control.session(clock, world.any_node()?).await?;
+                answer(cql::query(&session, &query.statement, &query.values).await?)
+            }
+            Call::CqlExecute(execute) => {
+                let session = world.control.session(clock, world.any_node()?).await?;
+                answer(cql::execute(&session, &execute.statement, &execute.values).await?)
+            }
+            Call::LoadStart(start) => {
+                let spec = Loads::parse(&start.spec)?;
+                world.any_node()?;
+                answer(world.loads.start(spec, world.target()).await?)
+            }
+            Call::LoadSetRate(set) => answer(world.loads.set_rate(&set.load, set.rate)?),
+            Call::LoadStatus(asked) => answer(world.loads.status(&asked.load)?),
+            Call::LoadStop(stop) => answer(world.loads.stop(&stop.load).await?),
+            Call::EventsSince(since) => answer(events::since(world, since)?),
             other => Err(CallError::unsupported(format!("the local backend does not answer `{}`", other.name()))),
         }
     }
@@ -98,10 +123,14 @@ impl Backend for Local {
         Facts { name: "local".into(), simulated: false, environment }
     }
 
-    fn open<'a>(&'a self, run: Run, _history: &'a [Answered]) -> BoxFuture<'a, Result<(), CallError>> {
+    fn open<'a>(&'a self, run: Run, history: &'a [Answered]) -> BoxFuture<'a, Result<(), CallError>> {
         async move {
+            if history.is_empty() {
+                jars::check(&self.options.cache)?;
+            }
             let world = Arc::new(World::open(self.options.clone(), run)?);
             cluster::adopt(&world)?;
+            world.loads.revive(history, &world.target()).await;
             self.world
                 .set(world)
                 .map_err(|_| CallError::request("opened-twice", "the local backend serves one run and is open already"))
@@ -120,6 +149,7 @@ impl Backend for Local {
     fn close<'a>(&'a self) -> BoxFuture<'a, Result<(), CallError>> {
         async move {
             if let Some(world) = self.world.get() {
+                world.loads.close().await;
                 world.control.close().await;
             }
             Ok(())

@@ -12,11 +12,13 @@ use wfe_core::backend::Run;
 use wfe_core::capability::cloud::Machine;
 
 use crate::control::{Control, cql_address};
+use crate::load::{Loads, Target};
 use crate::local::LocalOptions;
 use crate::local::addresses::{self, CQL_PORT};
 use crate::local::process::Process;
+use crate::local::roles;
 use crate::operations::Operations;
-use crate::{files, lock};
+use crate::{files, lock, monotonic};
 
 /// A machine as its `machine.json` has it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -71,6 +73,10 @@ pub struct World {
     pub operations: Operations,
     /// Sessions for questions.
     pub control: Control,
+    /// The loads.
+    pub loads: Loads,
+    /// Wall time at the run's millisecond 0, milliseconds since 1970.
+    pub wall_zero: u64,
 }
 
 impl World {
@@ -81,20 +87,23 @@ impl World {
         let cluster = files::read_json(&directory.join(CLUSTER_FILE))?.unwrap_or_default();
         let mut machines = BTreeMap::new();
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            let record: Option<MachineRecord> =
-                files::read_json(&entry.path().join(MACHINE_FILE))
-                    .or_else(|error| if entry.path().is_dir() { Err(error) } else { Ok(None) })?;
+            let record: Option<MachineRecord> = files::read_json(&entry.path().join(MACHINE_FILE))
+                .or_else(|error| if entry.path().is_dir() { Err(error) } else { Ok(None) })?;
             machines.extend(record.map(|record| (record.machine.id.clone(), record)));
         }
+        let loads = Loads::new(run.clone(), &root, options.load.clone());
+        let wall_zero = monotonic::wall_ms().saturating_sub(run.clock.now());
         Ok(Self {
             options,
             run,
             root,
+            loads,
+            wall_zero,
             machines: Mutex::new(machines),
             cluster: Mutex::new(cluster),
             processes: Mutex::default(),
             operations: Operations::default(),
-            control: Control::default(),
+            control: Control::new(Some(roles::administrator())),
         })
     }
 
@@ -122,6 +131,29 @@ impl World {
     /// The CQL address of a member.
     pub fn cql_address(&self, member: &Member) -> Result<SocketAddr, CallError> {
         Ok(cql_address(ip_of(&self.machine(&member.machine)?.machine)?, CQL_PORT))
+    }
+
+    /// The members that were ready once and whose processes run.
+    pub fn members_up(&self) -> Vec<Member> {
+        let members = lock(&self.cluster).members.clone();
+        members.into_iter().filter(|member| member.ready && self.is_running(member)).collect()
+    }
+
+    /// Whether a member's process runs.
+    pub fn is_running(&self, member: &Member) -> bool {
+        lock(&self.processes).get_mut(&member.machine).is_some_and(|process| process.ended().is_none())
+    }
+
+    /// The nodes that a load can be sent to.
+    pub fn target(&self) -> Target {
+        let nodes = self.members_up().iter().filter_map(|member| self.cql_address(member).ok()).collect();
+        Target { nodes, login: Some(roles::user()) }
+    }
+
+    /// A node that is up.
+    pub fn any_node(&self) -> Result<SocketAddr, CallError> {
+        let none = || CallError::infrastructure("no-cluster", "no node of this run's cluster is up");
+        self.target().nodes.first().copied().ok_or_else(none)
     }
 
     /// Keeps a machine, in memory and on disk.

@@ -1,7 +1,5 @@
 //! A run without a runner: a clock, a place for intervals, and calls made by hand.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
-
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use rustix::process::{Pid, Signal, kill_process};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use wfe_core::backend::{Backend, Clock, Context, IntervalSink, Run};
@@ -121,14 +120,21 @@ pub fn processes_of(run: &str) -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(carries).collect()
 }
 
+/// The process of a machine.
+pub fn process_of(run: &str, machine: &str) -> Pid {
+    let tag = format!("-Dwfe.machine={machine}\0");
+    let has = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default().contains(&tag);
+    processes_of(run).into_iter().find(has).and_then(Pid::from_raw).expect("the machine has a process")
+}
+
 /// Kills what a failed test leaves behind.
 pub struct Guard(pub String);
 
 impl Drop for Guard {
     fn drop(&mut self) {
         for pid in processes_of(&self.0) {
-            let pid = rustix::process::Pid::from_raw(pid).unwrap();
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            let pid = Pid::from_raw(pid).unwrap();
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
