@@ -423,3 +423,22 @@ pub fn hostile() -> Run {
     run.at(20, Event::RunEnded { verdict: Verdict::Fail, reasons: vec![evil.into(), evil.into()], wall_s: 1.0 });
     run
 }
+
+/// Six hours with twelve nodes and eight noisy signals: as much as a page has to take.
+pub fn large() -> Run {
+    let mut run = Run::new(started("large", &STEPS));
+    for from in (0..21_600).step_by(30) {
+        let rate = 400.0 + 30.0 * run.random();
+        run.load("loader-1", from, from + 30, 1_000.0, &[("read", rate, 0.4, 2.0), ("write", rate, 0.3, 1.0)]);
+    }
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for at in (0..21_600).step_by(10) {
+        let mut nodes = Vec::new();
+        for number in 1..13 {
+            let signals: Vec<_> = names.iter().map(|name| (*name, run.random() * 1_000.0)).collect();
+            nodes.push(node(number, false, 40.0 + 50.0 * run.random(), &signals));
+        }
+        run.telemetry.push(TelemetrySample { at: at * 1_000, nodes });
+    }
+    run
+}
