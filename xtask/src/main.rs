@@ -1,2 +1,42 @@
-//! Repository tasks.
-fn main() {}
+//! Repository tasks: `cargo xtask TASK`.
+
+mod plugins;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What a task answers; its error is a sentence for people.
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+const USAGE: &str = "\
+Usage: cargo xtask TASK
+
+Tasks:
+  plugins           Build the plugins into plugins/components
+  plugins --check   Build them elsewhere and compare: fails when the committed ones are not what the sources give";
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let outcome = match &arguments[..] {
+        ["plugins"] => plugins::build(),
+        ["plugins", "--check"] => plugins::check(),
+        [] | ["-h" | "--help" | "help"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(format!("there is no task `{}`\n\n{USAGE}", arguments.join(" ")).into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's folder.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the repository").to_owned()
+}

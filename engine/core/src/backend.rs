@@ -26,6 +26,9 @@ pub trait Backend: Send + Sync {
     /// Answers one call. Dropping the future abandons the wait, not the work that the call began.
     fn call<'a>(&'a self, context: &'a Context, call: &'a Call) -> BoxFuture<'a, Result<Value, CallError>>;
 
+    /// Answers when every interval that ended until that moment has been pushed. The moment is not in the future.
+    fn recorded_until<'a>(&'a self, moment: Millis) -> BoxFuture<'a, ()>;
+
     /// Ends everything that lives in this process alone, such as load threads; recorded intervals are complete when it
     /// answers. Machines are not touched: the engine gives them back by [`Call::MachinesTerminate`].
     fn close<'a>(&'a self) -> BoxFuture<'a, Result<(), CallError>>;

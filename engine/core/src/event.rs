@@ -154,6 +154,10 @@ pub struct RunStarted {
     pub seed: u64,
     /// What happens to machines at the end.
     pub keep: Keep,
+    /// The longest the run may take before `finally`.
+    pub deadline_ms: Option<Millis>,
+    /// How the backend was made, for whoever makes it again: such as contact points, or the text of faults.
+    pub backend_options: BTreeMap<String, String>,
     /// The plugins, pinned.
     pub plugins: Vec<Plugin>,
     /// The steps as planned, in the plan's order: a report needs them, and is made from the journal alone.

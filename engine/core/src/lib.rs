@@ -7,6 +7,7 @@ pub mod backend;
 pub mod call;
 pub mod capability;
 pub mod catalog;
+pub mod diagnostic;
 pub mod error;
 pub mod event;
 pub mod hlog;

@@ -6,6 +6,11 @@ pub use evaluate::evaluate;
 
 use serde::{Deserialize, Serialize};
 
+mod parse;
+
+pub(crate) use parse::parse;
+pub use parse::{OPERATIONS, PERCENTILES};
+
 use crate::Millis;
 
 /// One rule, such as `read.p99 <= 10ms` or, for every stretch of ten minutes, `any 10m: rate.drop <= 5 %`.

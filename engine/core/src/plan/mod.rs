@@ -1,5 +1,21 @@
 //! A workflow checked against its plugins: a graph of steps with resolved inputs.
 
+mod build;
+mod choice;
+mod explain;
+mod grants;
+mod graphviz;
+mod order;
+mod parameters;
+mod references;
+mod shape;
+mod template;
+mod validate;
+
+pub use build::build;
+pub use choice::Choice;
+pub use grants::GRANT_KEYS;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +40,15 @@ pub struct Plan {
     pub inputs: BTreeMap<String, Value>,
     /// All steps in an order in which each stands after the ones it waits for; those of `finally` last.
     pub steps: Vec<PlannedStep>,
+    /// The longest that the run may take, `finally` aside.
+    pub deadline_ms: Option<Millis>,
+}
+
+impl Plan {
+    /// The step with an id.
+    pub fn step(&self, id: &str) -> Option<&PlannedStep> {
+        self.steps.iter().find(|step| step.id == id)
+    }
 }
 
 /// One step, ready to be run once the steps it waits for have ended.

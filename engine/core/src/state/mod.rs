@@ -201,7 +201,10 @@ impl RunState {
                     attempt.end(at, outcome.clone());
                 }
             }
-            Event::LimitChecked { step, result } => self.limits.push((step.clone(), result.clone())),
+            Event::LimitChecked { step, result } => {
+                self.limits.retain(|(limited, known)| limited != step || known.rule != result.rule);
+                self.limits.push((step.clone(), result.clone()));
+            }
             Event::StepSkipped { step, reason } => {
                 self.steps.entry(step.clone()).or_default().skipped = Some(reason.clone());
             }

@@ -2,7 +2,7 @@
 
 use crate::event::Outcome;
 use crate::plan::{Plan, PlannedStep};
-use crate::state::{Attempt, RunState};
+use crate::state::{Attempt, RunState, StepState};
 use crate::{CallError, Millis, error};
 
 /// Something that the runner should do now.
@@ -185,6 +185,11 @@ impl RunState {
         }
     }
 
+    /// Whether nobody asked the step, or the run, to stop.
+    fn goes_on(&self, step: &StepState) -> bool {
+        self.cancelled.is_none() && step.stop_requested.is_none()
+    }
+
     fn standing(&self, step: &PlannedStep) -> Standing {
         let Some(state) = self.steps.get(&step.id) else { return Standing::Waiting };
         if state.skipped.is_some() {
@@ -195,7 +200,7 @@ impl RunState {
             None if attempt.ready.is_some() => Standing::Ready,
             None => Standing::Running,
             Some(Outcome::Succeeded { .. }) => Standing::Succeeded,
-            Some(Outcome::Failed { error }) if is_retried(step, attempt.number, error) && self.cancelled.is_none() => {
+            Some(Outcome::Failed { error }) if is_retried(step, attempt.number, error) && self.goes_on(state) => {
                 Standing::Retrying
             }
             Some(Outcome::Failed { .. }) => Standing::Failed,

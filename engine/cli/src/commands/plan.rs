@@ -1,0 +1,98 @@
+//! `wfe plan`: the steps in order, and what a rehearsal says of their time, machines and cost.
+
+use std::collections::BTreeMap;
+
+use wfe_core::event::Keep;
+use wfe_core::ledger::MACHINE;
+use wfe_core::plan::{Plan, PlannedStep};
+use wfe_core::state::RunState;
+use wfe_core::verdict::Verdict;
+use wfe_runner::run::{Cancel, Options, Run};
+
+use crate::args::{BackendName, PlanArgs};
+use crate::failure::Failure;
+use crate::journal_lines::time;
+use crate::workflow::{Ready, choice, directory_of, prepare};
+use crate::{backends, commands, runtime};
+
+/// Shows the plan of a workflow.
+pub fn plan(args: PlanArgs) -> Result<u8, Failure> {
+    runtime(true)?.block_on(async {
+        let shown = args.file.display().to_string();
+        let ready = prepare(&args.file, &shown, directory_of(&args.file), &choice(&args.choice)).await?;
+        if args.dot {
+            print!("{}", ready.plan.graphviz());
+            return Ok(0);
+        }
+        let plan = ready.plan.clone();
+        let state = rehearse(ready, shown, args.seed).await?;
+        print(&plan, &state);
+        Ok(0)
+    })
+}
+
+/// Rehearses the plan in a directory that is gone afterwards.
+async fn rehearse(ready: Ready, file: String, seed: u64) -> Result<RunState, Failure> {
+    let runs = tempfile::tempdir().map_err(|e| Failure::infrastructure(format!("no temporary directory: {e}")))?;
+    let backend = backends::make(BackendName::Sim, &BTreeMap::new())?;
+    let options = Options {
+        runs: runs.path().into(),
+        file,
+        source: ready.bytes,
+        set: BTreeMap::new(),
+        seed,
+        keep: Keep::Never,
+        deadline_ms: None,
+        backend_options: BTreeMap::new(),
+        command: String::new(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        telemetry_ms: commands::run::telemetry_ms(true),
+    };
+    let run = Run::begin(ready.plan, ready.plugins, backend, options, Vec::new()).await?;
+    Ok(run.carry_out(Cancel::never()).await?.state)
+}
+
+fn print(plan: &Plan, state: &RunState) {
+    println!("{}: {} steps; times and costs come from a rehearsal (SIMULATED)\n", plan.name, plan.steps.len());
+    println!("{:16} {:18} {:>9} {:>9}  AFTER", "STEP", "USES", "STARTS", "TAKES");
+    for step in &plan.steps {
+        let attempt = state.attempt(&step.id);
+        let starts = attempt.map_or("-".into(), |attempt| time(attempt.started));
+        let took = attempt.and_then(|attempt| Some(time(attempt.ended? - attempt.started)));
+        println!("{:16} {:18} {starts:>9} {:>9}  {}", step.id, step.uses, took.unwrap_or("-".into()), after(step));
+    }
+    println!("\nmachines");
+    for (description, count) in machines(state) {
+        println!("  {count} × {description}");
+    }
+    match state.ledger.cost_usd(state.now) {
+        Some(cost) => println!("\ntakes {}, costs about {cost:.2} US dollars", time(state.now)),
+        None => println!("\ntakes {}; the cost is not known", time(state.now)),
+    }
+    if let Some(ended) = state.ended.as_ref().filter(|ended| ended.verdict != Verdict::Pass) {
+        println!("the rehearsal ends with {}: {}", ended.verdict.word(), ended.reasons.join("; "));
+    }
+}
+
+fn after(step: &PlannedStep) -> String {
+    let mut parts: Vec<String> = step.needs.iter().cloned().collect();
+    parts.extend(step.during.iter().map(|during| match &during.phase {
+        Some(phase) => format!("end of {}.{phase}", during.step),
+        None => format!("end of {}", during.step),
+    }));
+    if step.finally {
+        parts.push("everything, always".into());
+    }
+    if step.background {
+        parts.push("(background)".into());
+    }
+    parts.join(", ")
+}
+
+fn machines(state: &RunState) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for machine in state.ledger.resources().filter(|resource| resource.kind == MACHINE) {
+        *counts.entry(machine.description.as_str()).or_default() += 1;
+    }
+    counts
+}

@@ -1,0 +1,73 @@
+//! `wfe plugin`: what plugins there are, and what each takes, gives and can ask for.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use wfe_core::catalog::StepKind;
+use wfe_runner::plugin::{Loaded, Plugins, builtin_names};
+
+use crate::failure::Failure;
+use crate::runtime;
+
+/// Lists the built-in plugins.
+pub fn list() -> Result<u8, Failure> {
+    let plugins = runtime(false)?.block_on(Plugins::builtin())?;
+    for (name, loaded) in plugins.iter() {
+        let summary = loaded.description.kinds.first().map_or("", |kind| kind.summary.as_str());
+        println!("{name:16} {summary}");
+    }
+    Ok(0)
+}
+
+/// Shows one plugin.
+pub fn inspect(name: &str, json: bool) -> Result<u8, Failure> {
+    let uses: BTreeSet<String> = [name.to_owned()].into();
+    let plugins = runtime(false)?.block_on(Plugins::load(&uses, Path::new(".")))?;
+    let Some((_, loaded)) = plugins.iter().next() else {
+        let known: Vec<_> = builtin_names().collect();
+        return Err(Failure::request(format!(
+            "no plugin `{name}`; built in are {}; others are given as a path that ends in .wasm",
+            known.join(", ")
+        )));
+    };
+    match json {
+        true => println!("{}", json!({ "plugin": loaded.facts, "kinds": loaded.description.kinds })),
+        false => print(loaded),
+    }
+    Ok(0)
+}
+
+fn print(loaded: &Loaded) {
+    println!("plugin      {}", loaded.facts.name);
+    println!("digest      sha256:{}", loaded.facts.digest);
+    println!("size        {} bytes", loaded.facts.size);
+    println!("can call    {}", loaded.facts.imports.iter().cloned().collect::<Vec<_>>().join("\n            "));
+    for kind in &loaded.description.kinds {
+        print_kind(kind);
+    }
+}
+
+fn print_kind(kind: &StepKind) {
+    println!("\n{}: {}", kind.name, kind.summary);
+    if kind.background {
+        println!("  runs in the background (`background: true`)");
+    }
+    if !kind.phases.is_empty() {
+        println!("  phases: {}", kind.phases.join(", "));
+    }
+    println!("  with:");
+    print_properties(&kind.parameters);
+    println!("  outputs:");
+    print_properties(&kind.outputs);
+}
+
+fn print_properties(schema: &Value) {
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let ty = property["format"].as_str().or(property["type"].as_str()).unwrap_or("");
+        let need = if required.contains(&name.as_str()) { "" } else { " (optional)" };
+        let text = property["description"].as_str().unwrap_or_default();
+        println!("    {name:16} {ty}{need}  {text}");
+    }
+}

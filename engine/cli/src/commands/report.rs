@@ -1,0 +1,22 @@
+//! `wfe report`: the reports of a run, made again from its journal and logs alone.
+
+use wfe_core::state::RunState;
+use wfe_report::Document;
+use wfe_runner::{directory, journal};
+
+use crate::args::ShowArgs;
+use crate::commands::run::{print, write};
+use crate::failure::Failure;
+
+/// Makes the reports again; works while the run goes on.
+pub fn report(args: ShowArgs) -> Result<u8, Failure> {
+    let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
+    let entries = journal::read(&directory)?.entries;
+    let state = RunState::fold(&entries).map_err(|e| Failure::infrastructure(e.to_string()))?;
+    let loaded = wfe_report::load_run(&directory);
+    let mut document = Document::new(&state, &entries, &loaded.recording, &loaded.telemetry);
+    document.notices.extend(loaded.notices);
+    write(&document, &directory)?;
+    print(&document, &directory, args.json);
+    Ok(0)
+}

@@ -1,0 +1,37 @@
+//! `wfe resume`: carry on with a run whose process is gone.
+
+use wfe_core::state::RunState;
+use wfe_runner::run::Run;
+use wfe_runner::{directory, journal};
+
+use clap::ValueEnum;
+
+use crate::args::{BackendName, ResumeArgs};
+use crate::failure::Failure;
+use crate::workflow::{choice_of, directory_of, prepare};
+use crate::{backends, commands, progress, runtime, signals};
+
+/// Resumes a run; answers the exit code of its verdict.
+pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
+    let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
+    let contents = journal::read(&directory)?;
+    if contents.torn_bytes > 0 {
+        eprintln!("notice: the journal's last line is torn ({} bytes) and is dropped", contents.torn_bytes);
+    }
+    let state = RunState::fold(&contents.entries).map_err(|e| Failure::infrastructure(e.to_string()))?;
+    let started = state.started;
+    let name = BackendName::from_str(&started.backend, false)
+        .map_err(|_| Failure::request(format!("the run's backend `{}` is not known to this wfe", started.backend)))?;
+    let backend = backends::make(name, &started.backend_options)?;
+    runtime(started.simulated)?.block_on(async {
+        let choice = choice_of(name, started.profile.clone(), started.set.clone().into_iter().collect());
+        let copy = directory.join(wfe_runner::run::WORKFLOW);
+        let base = directory_of(started.file.as_ref());
+        let ready = prepare(&copy, &copy.display().to_string(), base, &choice).await?;
+        let telemetry_ms = commands::run::telemetry_ms(started.simulated);
+        let reporters = progress::reporters(started.simulated);
+        let run = Run::resume(directory, ready.plan, ready.plugins, backend, telemetry_ms, reporters).await?;
+        let finished = run.carry_out(signals::listen(started.simulated)).await?;
+        commands::run::report(&finished, args.json)
+    })
+}

@@ -1,0 +1,111 @@
+//! `wfe run`: validate, plan, run, report.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use wfe_core::backend::Backend;
+use wfe_core::quantity;
+use wfe_report::Document;
+use wfe_runner::run::{Finished, Options, Run};
+use wfe_runner::journal;
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::workflow::{Ready, choice, directory_of, prepare};
+use crate::{backends, progress, runtime, signals};
+
+/// Distance of telemetry samples in real and in virtual time, milliseconds.
+pub const TELEMETRY_REAL_MS: u64 = 5_000;
+const TELEMETRY_VIRTUAL_MS: u64 = 60_000;
+
+/// Runs a workflow; answers the exit code of its verdict.
+pub fn run(args: RunArgs) -> Result<u8, Failure> {
+    let backend_options = backends::options(args.choice.backend, &args.backend)?;
+    let backend = backends::make(args.choice.backend, &backend_options)?;
+    let simulated = backend.facts().simulated;
+    runtime(simulated)?.block_on(async {
+        let shown = args.file.display().to_string();
+        let ready = prepare(&args.file, &shown, directory_of(&args.file), &choice(&args.choice)).await?;
+        let options = options(&args, &ready, backend_options, simulated)?;
+        let finished = begin(ready, backend, options).await?;
+        report(&finished, args.json)
+    })
+}
+
+async fn begin(ready: Ready, backend: Arc<dyn Backend>, options: Options) -> Result<Finished, Failure> {
+    let simulated = backend.facts().simulated;
+    let reporters = progress::reporters(simulated);
+    let run = Run::begin(ready.plan, ready.plugins, backend, options, reporters).await?;
+    Ok(run.carry_out(signals::listen(simulated)).await?)
+}
+
+fn options(
+    args: &RunArgs,
+    ready: &Ready,
+    backend_options: BTreeMap<String, String>,
+    simulated: bool,
+) -> Result<Options, Failure> {
+    let deadline = args.deadline.as_ref().map(|text| {
+        quantity::parse_millis(text).map_err(|e| Failure::request(format!("--deadline: {e}")))
+    });
+    Ok(Options {
+        runs: args.runs.runs_dir.clone(),
+        file: args.file.display().to_string(),
+        source: ready.bytes.clone(),
+        set: args.choice.set.iter().cloned().collect(),
+        seed: args.seed,
+        keep: args.keep.into(),
+        deadline_ms: deadline.transpose()?.or(ready.plan.deadline_ms),
+        backend_options,
+        command: command(args),
+        version: env!("CARGO_PKG_VERSION").into(),
+        telemetry_ms: telemetry_ms(simulated),
+    })
+}
+
+/// Distance of telemetry samples.
+pub fn telemetry_ms(simulated: bool) -> u64 {
+    if simulated { TELEMETRY_VIRTUAL_MS } else { TELEMETRY_REAL_MS }
+}
+
+/// The command that repeats the run, with everything that decides its numbers.
+fn command(args: &RunArgs) -> String {
+    let mut words = vec!["wfe".to_owned(), "run".into(), args.file.display().to_string()];
+    words.extend(["--backend".into(), args.choice.backend.name().into(), "--seed".into(), args.seed.to_string()]);
+    words.extend(args.choice.profile.iter().flat_map(|profile| ["--profile".into(), profile.clone()]));
+    words.extend(args.choice.set.iter().flat_map(|(key, value)| ["--set".into(), format!("{key}={value}")]));
+    words.extend(args.backend.contact_points.iter().flat_map(|at| ["--contact-point".into(), at.clone()]));
+    words.extend(args.backend.faults.iter().flat_map(|file| ["--faults".into(), file.display().to_string()]));
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%+,@".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// Writes the reports of a finished run and prints its summary or its result; answers the exit code.
+pub fn report(finished: &Finished, json: bool) -> Result<u8, Failure> {
+    let entries = journal::read(&finished.directory)?.entries;
+    let telemetry = wfe_report::load_run(&finished.directory).telemetry;
+    let document = Document::new(&finished.state, &entries, &finished.recording, &telemetry);
+    write(&document, &finished.directory)?;
+    print(&document, &finished.directory, json);
+    Ok(finished.state.ended.as_ref().map_or(crate::failure::INFRASTRUCTURE, |ended| ended.verdict.exit_code()))
+}
+
+/// Writes all reports into the run's directory.
+pub fn write(document: &Document, directory: &Path) -> Result<(), Failure> {
+    wfe_report::write_all(document, directory).map_err(|e| {
+        Failure::infrastructure(format!("the reports in {} cannot be written: {e}", directory.display()))
+    })
+}
+
+/// Prints the summary of a run, or its `result.json`.
+pub fn print(document: &Document, directory: &Path, json: bool) {
+    match json {
+        true => println!("{}", wfe_report::json(document)),
+        false => print!("{}", wfe_report::summary(document, &directory.join("report.html").display().to_string())),
+    }
+}

@@ -1,0 +1,60 @@
+//! `wfe show`: one run's state.
+
+use wfe_core::event::Outcome;
+use wfe_core::state::{RunState, StepState};
+use wfe_runner::{directory, journal};
+
+use crate::args::ShowArgs;
+use crate::failure::Failure;
+use crate::journal_lines::time;
+
+/// Shows where a run stands.
+pub fn show(args: ShowArgs) -> Result<u8, Failure> {
+    let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
+    let contents = journal::read(&directory)?;
+    let state = RunState::fold(&contents.entries).map_err(|e| Failure::infrastructure(e.to_string()))?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&state).map_err(|e| Failure::infrastructure(e.to_string()))?;
+        println!("{text}");
+        return Ok(0);
+    }
+    print(&state);
+    println!("files      {}", directory.display());
+    Ok(0)
+}
+
+fn print(state: &RunState) {
+    let started = &state.started;
+    println!("run        {}", started.run);
+    println!("workflow   {} ({})", started.workflow, started.file);
+    println!("backend    {}{}", started.backend, if started.simulated { " (SIMULATED)" } else { "" });
+    println!("started    {}", started.wall);
+    match &state.ended {
+        Some(ended) => println!("verdict    {} after {}", ended.verdict.word(), time(ended.at)),
+        None => println!("verdict    none yet; last event at {}; `wfe resume` carries on", time(state.now)),
+    }
+    for reason in state.ended.iter().flat_map(|ended| &ended.reasons) {
+        println!("           {reason}");
+    }
+    println!();
+    for (id, step) in &state.steps {
+        println!("{id:20} {}", standing(step));
+    }
+    println!();
+    for resource in state.ledger.resources() {
+        println!("{:8} {:20} {:?}", resource.kind, resource.id, resource.state);
+    }
+}
+
+fn standing(step: &StepState) -> String {
+    let Some(attempt) = step.attempts.last() else {
+        return format!("skipped: {}", step.skipped.as_deref().unwrap_or("not started"));
+    };
+    let took = attempt.ended.map_or("…".to_owned(), |ended| time(ended - attempt.started));
+    let phase = attempt.phases.last().filter(|phase| phase.ended.is_none()).map(|phase| phase.name.as_str());
+    match &attempt.outcome {
+        Some(Outcome::Succeeded { .. }) => format!("succeeded  {took}"),
+        Some(Outcome::Failed { error }) => format!("failed     {took}  {}", error.message),
+        None => format!("running since {}  {}", time(attempt.started), phase.unwrap_or_default()),
+    }
+}

@@ -1,0 +1,210 @@
+//! One attempt of a step: a plugin's instance with its own memory, its limits and its place in the journal.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::watch;
+use wasmtime::component::{ComponentType, Lift};
+use wasmtime::{ResourceLimiter, Store, StoreLimits, StoreLimitsBuilder};
+use wfe_core::backend::{Backend, Clock};
+use wfe_core::capability::step;
+use wfe_core::event::{CallId, Outcome};
+use wfe_core::plan::Grants;
+use wfe_core::{CallError, Millis};
+
+use crate::plugin::Loaded;
+use crate::plugin::engine::{MEMORY_LIMIT, TICKS_WITHOUT_CALL};
+use crate::recorder::{RecordError, Recorder};
+use crate::recording::LoadRecording;
+
+use super::replay::Replay;
+
+/// The interface that a plugin exports.
+pub const PLUGIN_INTERFACE: &str = "wfe:step/plugin@0.1.0";
+
+/// What all attempts of a run share.
+pub struct Services {
+    /// Takes events.
+    pub recorder: Recorder,
+    /// Answers for the world.
+    pub backend: Arc<dyn Backend>,
+    /// The run's clock.
+    pub clock: Arc<dyn Clock>,
+    /// What the loads recorded.
+    pub recording: Arc<LoadRecording>,
+    /// The seed of everything random.
+    pub seed: u64,
+}
+
+/// One attempt, as the host sees it.
+pub struct Attempt {
+    /// What all attempts share.
+    pub services: Arc<Services>,
+    /// Which attempt it is.
+    pub info: step::Attempt,
+    /// What its plugin may do.
+    pub grants: Grants,
+    /// The window that it measures.
+    pub window: Option<(Millis, Millis)>,
+    /// Becomes true when it is asked to stop.
+    pub stop: watch::Receiver<bool>,
+    /// What an earlier life of it asked.
+    pub replay: Replay,
+    /// Calls made so far.
+    pub(super) calls: u64,
+    /// When the last replayed answer was given: a guest takes no time, so the next call was asked then.
+    pub(super) resumed_at: Option<Millis>,
+}
+
+impl Attempt {
+    /// An attempt that began at `started`; `replay` holds what an earlier life of it asked.
+    pub fn new(
+        services: Arc<Services>,
+        info: step::Attempt,
+        grants: Grants,
+        window: Option<(Millis, Millis)>,
+        stop: watch::Receiver<bool>,
+        replay: Option<(Millis, Replay)>,
+    ) -> Self {
+        let resumed_at = replay.as_ref().map(|(started, _)| *started);
+        let replay = replay.map(|(_, replay)| replay).unwrap_or_default();
+        Self { services, info, grants, window, stop, replay, calls: 0, resumed_at }
+    }
+
+    /// Runs the plugin to its end.
+    pub async fn run(self, loaded: &Loaded, kind: &str, parameters: &Value) -> Result<Outcome, RecordError> {
+        let plugin = loaded.facts.name.clone();
+        let mut store = Store::new(loaded.pre.engine(), Guest { attempt: Some(self), limits: limits() });
+        Guest::prepare(&mut store);
+        let ended = run_guest(&mut store, loaded, kind, parameters).await;
+        ended.or_else(|error| match error.downcast::<End>() {
+            Ok(End::Error(error)) => Ok(Outcome::Failed { error }),
+            Ok(End::Unrecorded(error)) => Err(*error),
+            Err(trap) => Ok(Outcome::Failed { error: trapped(&plugin, &trap) }),
+        })
+    }
+}
+
+type RunResult = (Result<String, GuestError>,);
+
+async fn run_guest(
+    store: &mut Store<Guest>,
+    loaded: &Loaded,
+    kind: &str,
+    parameters: &Value,
+) -> wasmtime::Result<Outcome> {
+    let instance = loaded.pre.instantiate_async(&mut *store).await?;
+    let interface = instance.get_export_index(&mut *store, None, PLUGIN_INTERFACE);
+    let function = instance
+        .get_export_index(&mut *store, interface.as_ref(), "run")
+        .ok_or_else(|| wasmtime::format_err!("it exports no `run`"))?;
+    let run = instance.get_typed_func::<(&str, &str), RunResult>(&mut *store, function)?;
+    let (answer,) = run.call_async(&mut *store, (kind, &parameters.to_string())).await?;
+    Ok(match answer.map(|text| serde_json::from_str::<Value>(&text)) {
+        Ok(Ok(outputs)) if outputs.is_object() => Outcome::Succeeded { outputs },
+        Ok(_) => {
+            let message = "its outputs are no JSON object: a fault of the plugin";
+            Outcome::Failed { error: CallError::infrastructure("bad-outputs", message) }
+        }
+        Err(error) => Outcome::Failed { error: error.into() },
+    })
+}
+
+fn trapped(plugin: &str, trap: &wasmtime::Error) -> CallError {
+    let root = trap.root_cause().to_string();
+    let (code, why) = match trap.downcast_ref::<wasmtime::Trap>() {
+        Some(wasmtime::Trap::Interrupt) => ("endless", "it computed for five seconds without a call".to_owned()),
+        Some(wasmtime::Trap::UnreachableCodeReached) => ("panicked", "it panicked; its log may say why".to_owned()),
+        Some(wasmtime::Trap::StackOverflow) => ("stack", "its stack overflowed".to_owned()),
+        _ if root.contains("memory") => ("memory", format!("it may use {} MiB of memory ({root})", MEMORY_LIMIT >> 20)),
+        _ => ("trapped", root),
+    };
+    CallError::infrastructure(code, format!("plugin `{plugin}` was ended: {why}"))
+}
+
+/// The contract's error record as the guest gives it.
+#[derive(ComponentType, Lift)]
+#[component(record)]
+struct GuestError {
+    kind: String,
+    code: String,
+    message: String,
+    #[component(name = "retry-after-ms")]
+    retry_after_ms: Option<u64>,
+    details: String,
+}
+
+impl From<GuestError> for CallError {
+    fn from(error: GuestError) -> Self {
+        let GuestError { kind, code, message, retry_after_ms, details } = error;
+        Self { kind, code, message, retry_after_ms, details }
+    }
+}
+
+/// Why an attempt is ended from outside of its plugin.
+#[derive(Debug, thiserror::Error)]
+pub enum End {
+    /// The attempt fails with this error.
+    #[error("{0}")]
+    Error(CallError),
+    /// An event could not be recorded: the run itself cannot go on.
+    #[error("{0}")]
+    Unrecorded(Box<RecordError>),
+}
+
+impl End {
+    pub(super) fn broken(message: String) -> Self {
+        Self::Error(CallError::infrastructure("plugin-broken", message))
+    }
+
+    pub(super) fn unrecorded(error: RecordError) -> Self {
+        Self::Unrecorded(Box::new(error))
+    }
+
+    pub(super) fn diverged(number: u64, recorded: &CallId, name: &str, arguments: &Value) -> Self {
+        let message = format!(
+            "the plugin diverged at call {number}: expected {} {}, asked {name} {arguments}; \
+             a plugin must not depend on anything but its parameters and the answers it gets",
+            recorded.name, recorded.arguments
+        );
+        Self::Error(CallError::infrastructure("diverged", message))
+    }
+}
+
+/// What a store holds: the attempt, and the limits of its memory.
+pub struct Guest {
+    attempt: Option<Attempt>,
+    limits: StoreLimits,
+}
+
+impl Guest {
+    /// For a plugin that describes itself: no capability is there.
+    pub(crate) fn without_run() -> Self {
+        Self { attempt: None, limits: limits() }
+    }
+
+    /// Sets a store's limits.
+    pub(crate) fn prepare(store: &mut Store<Self>) {
+        store.limiter(|guest| -> &mut dyn ResourceLimiter { &mut guest.limits });
+        store.set_epoch_deadline(TICKS_WITHOUT_CALL);
+    }
+
+    /// Answers a call of the plugin.
+    pub(super) async fn call(&mut self, name: &str, arguments: Value) -> Result<Result<Value, CallError>, End> {
+        match &mut self.attempt {
+            Some(attempt) => attempt.call(name, arguments).await,
+            None => Err(End::broken(format!("`{name}` was called while the plugin described itself"))),
+        }
+    }
+}
+
+fn limits() -> StoreLimits {
+    StoreLimitsBuilder::new()
+        .memory_size(MEMORY_LIMIT)
+        .table_elements(100_000)
+        .instances(16)
+        .memories(4)
+        .tables(16)
+        .trap_on_grow_failure(true)
+        .build()
+}

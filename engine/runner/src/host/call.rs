@@ -1,0 +1,95 @@
+//! One call of a plugin: replayed from the journal, or granted, announced, made and recorded.
+
+use serde_json::Value;
+use wfe_core::backend::Context;
+use wfe_core::call::{self, Class};
+use wfe_core::event::CallId;
+use wfe_core::{Call, CallError, Event, Millis};
+
+use super::attempt::{Attempt, End};
+use super::grants;
+use super::own::pure_answer;
+use super::replay::Next;
+
+/// An attempt that makes more calls is ended: a busy loop must not fill the disk.
+const MOST_CALLS: u64 = 200_000;
+
+impl Attempt {
+    /// Answers a call. An error ends the attempt; what the plugin can handle is the inner error.
+    pub(super) async fn call(&mut self, name: &str, arguments: Value) -> Result<Result<Value, CallError>, End> {
+        let call = match Call::parse(name, &arguments) {
+            Some(Ok(call)) => call,
+            Some(Err(e)) => return Ok(Err(CallError::request("arguments", format!("`{name}`: {e}")))),
+            None => return Err(End::broken(format!("`{name}` is no function of the contract"))),
+        };
+        if call.class() == Class::Pure {
+            return pure_answer(&call).ok_or_else(|| End::broken(format!("`{name}` has no answer")));
+        }
+        let digest = call::digest(name, &arguments);
+        let number = self.calls;
+        self.calls += 1;
+        if number >= MOST_CALLS {
+            return Err(End::broken(format!("{MOST_CALLS} calls in one attempt: it asks without waiting")));
+        }
+        let asked_at = match self.replay.next(name, &digest) {
+            Next::Answered(at, answer) => {
+                self.resumed_at = Some(at);
+                return Ok(answer);
+            }
+            Next::Diverged(recorded) => return Err(End::diverged(number, &recorded, name, &arguments)),
+            Next::Intended(asked_at) => Some(asked_at),
+            Next::New => None,
+        };
+        let announced = asked_at.is_some();
+        let asked_at = asked_at.or(self.resumed_at.take()).unwrap_or_else(|| self.services.clock.now());
+        let id = self.id(number, &call, digest, arguments, asked_at);
+        self.make(call, id, announced).await
+    }
+
+    fn id(&self, number: u64, call: &Call, digest: String, arguments: Value, asked_at: Millis) -> CallId {
+        CallId {
+            step: self.info.step.clone(),
+            attempt: self.info.number,
+            call: number,
+            name: call.name().into(),
+            class: call.class(),
+            digest,
+            arguments,
+            asked_at,
+        }
+    }
+
+    async fn make(&mut self, call: Call, id: CallId, announced: bool) -> Result<Result<Value, CallError>, End> {
+        let denial =
+            self.services.recorder.with_state(|state| grants::denial(&call, &self.info.step, &self.grants, state));
+        let answer = match denial {
+            Some(denial) => Err(denial),
+            None => self.ask(&call, &id, announced).await?,
+        };
+        let event = Event::CallAnswered { id, answer: answer.clone() };
+        self.services.recorder.record(event).map_err(End::unrecorded)?;
+        Ok(answer)
+    }
+
+    async fn ask(&mut self, call: &Call, id: &CallId, announced: bool) -> Result<Result<Value, CallError>, End> {
+        if id.class.has_intent() && !announced {
+            let event = Event::CallIntended(id.clone());
+            self.services.recorder.record_durably(event).await.map_err(End::unrecorded)?;
+        }
+        let context = Context {
+            attempt: self.info.clone(),
+            number: id.call,
+            asked_at: id.asked_at,
+            key: key(&self.info.run, id),
+        };
+        Ok(match self.own_answer(&context, call).await {
+            Some(answer) => answer,
+            None => self.services.backend.call(&context, call).await,
+        })
+    }
+}
+
+/// The idempotency key of a call: the same call of the same attempt has it in every life of the run.
+pub fn key(run: &str, id: &CallId) -> String {
+    format!("{run}/{}/{}/{}/{}", id.step, id.attempt, id.call, id.digest)
+}

@@ -1,0 +1,11 @@
+//! The host side of the SDK: what happens between a plugin and the world.
+
+pub mod attempt;
+pub mod call;
+mod grants;
+pub mod link;
+mod own;
+mod replay;
+mod values;
+
+pub use replay::{Recorded, Replay};

@@ -1,0 +1,180 @@
+//! The journal: the events of a run as JSON lines in one append-only file.
+//!
+//! One file gives order for nothing: a line is whole or it is the torn last one. What must survive a loss of power is
+//! synced before anything follows from it, and events that wait for that at the same time share one sync. A rehearsal
+//! changes nothing outside its process, so its journal is written but not synced: it survives `kill -9`.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use wfe_core::Entry;
+
+/// Name of the journal in a run's directory.
+pub const FILE: &str = "journal.jsonl";
+
+/// The longest line that is written, bytes.
+const LONGEST_LINE: usize = 4 << 20;
+
+/// A journal that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The file cannot be opened, read, written or synced.
+    #[error("{}: {doing}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// Another process owns the run.
+    #[error("{}: another process is carrying out this run", path.display())]
+    Owned {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A line before the last one is no entry.
+    #[error("{}: line {line}, byte {byte}: not a journal entry: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Counts from 1.
+        line: usize,
+        /// Where the line begins.
+        byte: usize,
+        /// What the reader said.
+        message: String,
+    },
+    /// An event is larger than a line may be.
+    #[error("{}: an event of {size} bytes is larger than a journal's line may be ({LONGEST_LINE} bytes)", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size, bytes.
+        size: usize,
+    },
+}
+
+/// What a journal holds.
+#[derive(Debug)]
+pub struct Contents {
+    /// The whole entries.
+    pub entries: Vec<Entry>,
+    /// Where the last whole entry ends.
+    pub whole_bytes: u64,
+    /// Bytes of a torn last line, which are dropped.
+    pub torn_bytes: u64,
+}
+
+/// Reads a journal. A last line without its end is dropped; damage anywhere else is an error that says where.
+pub fn read(directory: &Path) -> Result<Contents, JournalError> {
+    let path = directory.join(FILE);
+    let mut text = Vec::new();
+    let read = File::open(&path).and_then(|mut file| file.read_to_end(&mut text));
+    read.map_err(|source| JournalError::Io { path: path.clone(), doing: "reading the journal", source })?;
+    let mut contents = Contents { entries: Vec::new(), whole_bytes: 0, torn_bytes: 0 };
+    for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        if line.last() != Some(&b'\n') {
+            contents.torn_bytes = line.len() as u64;
+            break;
+        }
+        let entry = serde_json::from_slice(line).map_err(|e| JournalError::Damaged {
+            path: path.clone(),
+            line: index + 1,
+            byte: contents.whole_bytes as usize,
+            message: e.to_string(),
+        })?;
+        contents.entries.push(entry);
+        contents.whole_bytes += line.len() as u64;
+    }
+    Ok(contents)
+}
+
+/// The open journal of the process that owns the run.
+pub struct Journal {
+    file: Arc<File>,
+    path: PathBuf,
+    durable: bool,
+    written: AtomicU64,
+    synced: Arc<AtomicU64>,
+    syncing: tokio::sync::Mutex<()>,
+}
+
+impl Journal {
+    /// Begins the journal of a new run. `durable` says whether [`Journal::sync`] syncs.
+    pub fn create(directory: &Path, durable: bool) -> Result<Self, JournalError> {
+        let path = directory.join(FILE);
+        let file = OpenOptions::new().create_new(true).append(true).open(&path);
+        Self::own(file, path, durable)
+    }
+
+    /// Opens the journal of a run to carry on after its last whole entry.
+    pub fn reopen(directory: &Path, whole_bytes: u64, durable: bool) -> Result<Self, JournalError> {
+        let path = directory.join(FILE);
+        let file = OpenOptions::new().append(true).open(&path);
+        let journal = Self::own(file, path, durable)?;
+        let mut file = journal.file.as_ref();
+        let cut = file.set_len(whole_bytes).and_then(|()| file.seek(SeekFrom::End(0)));
+        cut.map_err(|source| journal.io("dropping a torn last line", source))?;
+        Ok(journal)
+    }
+
+    fn own(file: io::Result<File>, path: PathBuf, durable: bool) -> Result<Self, JournalError> {
+        let file =
+            file.map_err(|source| JournalError::Io { path: path.clone(), doing: "opening the journal", source })?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(JournalError::Owned { path }),
+            Err(TryLockError::Error(source)) => {
+                return Err(JournalError::Io { path, doing: "locking the journal", source });
+            }
+        }
+        Ok(Self {
+            file: Arc::new(file),
+            path,
+            durable,
+            written: AtomicU64::new(0),
+            synced: Arc::default(),
+            syncing: tokio::sync::Mutex::new(()),
+        })
+    }
+
+    /// Writes one entry.
+    pub fn write(&self, entry: &Entry) -> Result<(), JournalError> {
+        let mut line = serde_json::to_vec(entry).map_err(|e| self.io("writing the journal", io::Error::other(e)))?;
+        line.push(b'\n');
+        if line.len() > LONGEST_LINE {
+            return Err(JournalError::TooLarge { path: self.path.clone(), size: line.len() });
+        }
+        self.file.as_ref().write_all(&line).map_err(|source| self.io("writing the journal", source))?;
+        self.written.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Answers when everything written before is on the disk. Those who wait at the same time share one sync.
+    pub async fn sync(&self) -> Result<(), JournalError> {
+        let wanted = self.written.load(Ordering::SeqCst);
+        while self.durable && self.synced.load(Ordering::SeqCst) < wanted {
+            let _turn = self.syncing.lock().await;
+            if self.synced.load(Ordering::SeqCst) >= wanted {
+                break;
+            }
+            let covered = self.written.load(Ordering::SeqCst);
+            let file = self.file.clone();
+            let done = tokio::task::spawn_blocking(move || file.sync_data()).await;
+            done.map_err(io::Error::other)
+                .and_then(|synced| synced)
+                .map_err(|source| self.io("syncing the journal", source))?;
+            self.synced.store(covered, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    fn io(&self, doing: &'static str, source: io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), doing, source }
+    }
+}

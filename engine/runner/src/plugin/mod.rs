@@ -1,0 +1,173 @@
+//! Plugins: found, compiled, linked and described.
+
+mod builtin;
+mod cache;
+pub mod engine;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{Component, InstancePre, Linker};
+use wasmtime::{Engine, Store};
+use wfe_core::call;
+use wfe_core::catalog::{Catalog, Description, Plugin, StepKind};
+
+use crate::host::attempt::{Guest, PLUGIN_INTERFACE};
+use crate::host::link;
+
+/// A plugin that cannot be used, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[error("plugin `{plugin}`: {message}")]
+pub struct PluginError {
+    /// Its name, or the path that the workflow gives.
+    pub plugin: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A plugin, compiled and linked, ready for any number of attempts.
+pub struct Loaded {
+    /// What is known of it.
+    pub facts: Plugin,
+    /// Its kinds of step.
+    pub description: Description,
+    pub(crate) pre: InstancePre<Guest>,
+}
+
+/// The plugins that a workflow can use, by the text before a `#` in `uses:`.
+#[derive(Default)]
+pub struct Plugins {
+    loaded: BTreeMap<String, Arc<Loaded>>,
+}
+
+impl Plugins {
+    /// Loads the plugins behind these `uses:` texts: built-in kinds by name, others by a path ending in `.wasm`,
+    /// relative to `base`. Names that no plugin has are left out: the plan says so at their place.
+    pub async fn load(uses: &BTreeSet<String>, base: &Path) -> Result<Self, PluginError> {
+        let mut plugins = Self::default();
+        for text in uses {
+            let source = text.split('#').next().unwrap_or(text);
+            if plugins.loaded.contains_key(source) {
+                continue;
+            }
+            let bytes = match (builtin::find(source), is_path(source)) {
+                (Some(bytes), _) => bytes.to_vec(),
+                (None, true) => read(source, &base.join(source))?,
+                (None, false) => continue,
+            };
+            plugins.loaded.insert(source.to_owned(), Arc::new(load(source, &bytes).await?));
+        }
+        Ok(plugins)
+    }
+
+    /// All built-in plugins.
+    pub async fn builtin() -> Result<Self, PluginError> {
+        let names = builtin::names().map(str::to_owned).collect();
+        Self::load(&names, Path::new(".")).await
+    }
+
+    /// The plugin behind a `uses:` text, and the kind of step that is meant.
+    pub fn find(&self, uses: &str) -> Option<(&Arc<Loaded>, &StepKind)> {
+        let (source, kind) = uses.split_once('#').map_or((uses, None), |(source, kind)| (source, Some(kind)));
+        let loaded = self.loaded.get(source)?;
+        let kinds = &loaded.description.kinds;
+        let kind = match kind {
+            Some(name) => kinds.iter().find(|kind| kind.name == name)?,
+            None => kinds.iter().find(|kind| kind.name == source).or(kinds.first().filter(|_| kinds.len() == 1))?,
+        };
+        Some((loaded, kind))
+    }
+
+    /// What the plan needs to know of them. Built-in kinds that were not loaded are known by their names alone.
+    pub fn catalog(&self) -> Catalog {
+        let mut catalog = Catalog::default();
+        for (source, loaded) in &self.loaded {
+            for kind in &loaded.description.kinds {
+                let entry = (loaded.facts.clone(), kind.clone());
+                if is_path(source) {
+                    catalog.kinds.insert(format!("{source}#{}", kind.name), entry.clone());
+                }
+                if !is_path(source) || loaded.description.kinds.len() == 1 {
+                    catalog.kinds.insert(source.clone(), entry);
+                }
+            }
+        }
+        catalog
+    }
+
+    /// All loaded plugins with the text that names them.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Loaded)> {
+        self.loaded.iter().map(|(source, loaded)| (source.as_str(), loaded.as_ref()))
+    }
+}
+
+/// Whether a `uses:` text names a file.
+pub fn is_path(source: &str) -> bool {
+    source.ends_with(".wasm")
+}
+
+/// The names of the built-in plugins.
+pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+    builtin::names()
+}
+
+fn read(source: &str, path: &Path) -> Result<Vec<u8>, PluginError> {
+    std::fs::read(path)
+        .map_err(|e| PluginError { plugin: source.into(), message: format!("{} cannot be read: {e}", path.display()) })
+}
+
+/// Compiles, links and describes one component.
+pub async fn load(name: &str, bytes: &[u8]) -> Result<Loaded, PluginError> {
+    let fail = |message: String| PluginError { plugin: name.into(), message };
+    let engine = engine::shared().map_err(fail)?;
+    let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let component = cache::load(&engine, bytes, &digest)
+        .map_err(|e| fail(format!("not a WebAssembly component that this wfe can run: {e:#}")))?;
+    let imports = imports(&engine, &component).map_err(fail)?;
+    let facts = Plugin { name: name.into(), digest, imports, size: bytes.len() as u64 };
+    let mut linker = Linker::new(&engine);
+    link::define(&mut linker, &component).map_err(|e| fail(format!("{e:#}")))?;
+    let pre = linker.instantiate_pre(&component).map_err(|e| fail(format!("cannot be linked: {e:#}")))?;
+    let description = describe(&pre).await.map_err(fail)?;
+    Ok(Loaded { facts, description, pre })
+}
+
+/// The functions that a component imports, as [`call::NAMES`] has them.
+fn imports(engine: &Engine, component: &Component) -> Result<BTreeSet<String>, String> {
+    let mut names = BTreeSet::new();
+    for (interface, item) in component.component_type().imports(engine) {
+        let ComponentItem::ComponentInstance(instance) = item.ty else {
+            return Err(format!("imports `{interface}`, which is no capability"));
+        };
+        for (function, item) in instance.exports(engine) {
+            if !matches!(item.ty, ComponentItem::ComponentFunc(_)) {
+                continue;
+            }
+            let name = link::call_name(interface, function)
+                .filter(|name| call::class_of(name).is_some())
+                .ok_or_else(|| format!("imports `{interface}` `{function}`, which this wfe does not have"))?;
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Asks the plugin for its kinds of step; no capability is there while it answers.
+async fn describe(pre: &InstancePre<Guest>) -> Result<Description, String> {
+    let mut store = Store::new(pre.engine(), Guest::without_run());
+    Guest::prepare(&mut store);
+    let broken = |e: wasmtime::Error| format!("does not describe itself: {e:#}");
+    let instance = pre.instantiate_async(&mut store).await.map_err(broken)?;
+    let interface = instance
+        .get_export_index(&mut store, None, PLUGIN_INTERFACE)
+        .ok_or_else(|| format!("does not export `{PLUGIN_INTERFACE}`"))?;
+    let function = instance
+        .get_export_index(&mut store, Some(&interface), "describe")
+        .ok_or_else(|| format!("`{PLUGIN_INTERFACE}` has no `describe`"))?;
+    let describe = instance.get_typed_func::<(), (String,)>(&mut store, function).map_err(broken)?;
+    let (text,) = describe.call_async(&mut store, ()).await.map_err(broken)?;
+    serde_json::from_str(&text).map_err(|e| format!("describes itself in a way that cannot be read: {e}"))
+}

@@ -1,0 +1,134 @@
+//! Takes recorded load from the backend: into memory for questions about windows, into HDR logs for ever.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use wfe_core::Millis;
+use wfe_core::backend::IntervalSink;
+use wfe_core::hlog::{self, Header};
+use wfe_core::measure::{Interval, Measurement, Recording};
+
+/// Name of the directory of HDR logs in a run's directory.
+pub const DIRECTORY: &str = "hdr";
+
+/// The recorded load of a run.
+pub struct LoadRecording {
+    directory: PathBuf,
+    base_s: f64,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    recording: Recording,
+    writer: hlog::Writer,
+    files: BTreeMap<(String, String), File>,
+    broken: Option<String>,
+}
+
+impl LoadRecording {
+    /// A recording that begins anew: logs of an earlier life are removed, because the backend tells everything again.
+    /// `base_s` is the wall time of the run's beginning, seconds since 1970.
+    pub fn anew(run: &Path, base_s: f64) -> io::Result<Self> {
+        let directory = run.join(DIRECTORY);
+        if directory.exists() {
+            fs::remove_dir_all(&directory)?;
+        }
+        Self::over(directory, base_s, Recording::default())
+    }
+
+    /// A recording that carries on after the logs of an earlier life, whose torn ends are cut off. Also says, for
+    /// people, what of them was dropped.
+    pub fn carrying_on(run: &Path, base_s: f64) -> io::Result<(Self, Vec<String>)> {
+        let (recording, notices) = read_logs(run)?;
+        Ok((Self::over(run.join(DIRECTORY), base_s, recording)?, notices))
+    }
+
+    fn over(directory: PathBuf, base_s: f64, recording: Recording) -> io::Result<Self> {
+        fs::create_dir_all(&directory)?;
+        let inner = Inner { recording, writer: hlog::Writer::default(), files: BTreeMap::new(), broken: None };
+        Ok(Self { directory, base_s, inner: Mutex::new(inner) })
+    }
+
+    /// Measures a window.
+    pub fn measure(&self, from_ms: Millis, to_ms: Millis) -> Measurement {
+        self.lock().recording.measure(from_ms, to_ms, None)
+    }
+
+    /// Looks at what was recorded.
+    pub fn with<T>(&self, look: impl FnOnce(&Recording) -> T) -> T {
+        look(&self.lock().recording)
+    }
+
+    /// Takes the recording out, at the end of a run.
+    pub fn take(&self) -> Recording {
+        std::mem::take(&mut self.lock().recording)
+    }
+
+    /// Why logs could not be written, if that happened.
+    pub fn broken(&self) -> Option<String> {
+        self.lock().broken.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn write(&mut self, directory: &Path, base_s: f64, interval: &Interval) -> io::Result<()> {
+        let names = (interval.load.clone(), interval.loader.clone());
+        let mut text = String::new();
+        if !self.files.contains_key(&names) {
+            let header = Header { load: names.0.clone(), loader: names.1.clone(), base_s };
+            let path = directory.join(header.file_name());
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            if file.metadata()?.len() == 0 {
+                text = header.lines();
+            }
+            self.files.insert(names.clone(), file);
+        }
+        text += &self.writer.lines(interval);
+        let mut file = &self.files[&names];
+        file.write_all(text.as_bytes())
+    }
+}
+
+/// Reads all logs of a run and cuts each where its last whole interval ends.
+fn read_logs(run: &Path) -> io::Result<(Recording, Vec<String>)> {
+    let (mut recording, mut notices) = (Recording::default(), Vec::new());
+    for path in logs(&run.join(DIRECTORY))? {
+        let text = fs::read(&path)?;
+        let log = hlog::read(&String::from_utf8_lossy(&text), |interval| {
+            recording.push(interval);
+        });
+        OpenOptions::new().write(true).open(&path)?.set_len(log.good_bytes.min(text.len() as u64))?;
+        let damage = log.damage.iter().map(|damage| format!("line {}: {}", damage.line, damage.problem));
+        notices.extend(log.notice.into_iter().chain(damage).map(|text| format!("{}: {text}", path.display())));
+    }
+    Ok((recording, notices))
+}
+
+/// The HDR logs of a directory, in the order of their names.
+fn logs(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(directory) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "hlog"));
+    paths.sort();
+    Ok(paths)
+}
+
+impl IntervalSink for LoadRecording {
+    fn push(&self, interval: Interval) {
+        let mut inner = self.lock();
+        if let Err(error) = inner.write(&self.directory, self.base_s, &interval) {
+            inner.broken.get_or_insert_with(|| format!("the HDR logs cannot be written: {error}"));
+        }
+        inner.recording.push(interval);
+    }
+}

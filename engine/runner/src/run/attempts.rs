@@ -1,0 +1,224 @@
+//! The attempts that are running: started, carried on after a crash, stopped, aborted.
+
+use std::collections::BTreeMap;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Either, select};
+use futures_util::stream::FuturesUnordered;
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+use wfe_core::capability::step;
+use wfe_core::event::Outcome;
+use wfe_core::plan::PlannedStep;
+use wfe_core::{CallError, Event, Millis, error};
+
+use crate::host::attempt::Attempt;
+use crate::recorder::RecordError;
+
+use super::Run;
+
+/// An attempt that ended.
+pub struct Ended {
+    pub step: String,
+    pub attempt: u32,
+    pub outcome: Result<Outcome, RecordError>,
+}
+
+/// The attempts that are running in this process.
+#[derive(Default)]
+pub struct Attempts {
+    pub running: FuturesUnordered<BoxFuture<'static, Ended>>,
+    handles: BTreeMap<String, Handle>,
+}
+
+/// How a running attempt is reached.
+struct Handle {
+    stop: watch::Sender<bool>,
+    abort: Option<oneshot::Sender<CallError>>,
+    /// The other end of `abort`, until the attempt is started.
+    aborted: Option<oneshot::Receiver<CallError>>,
+}
+
+impl Attempts {
+    /// Makes place for an attempt of a step; false when one is already running or due.
+    pub fn begin(&mut self, step: &str) -> bool {
+        if self.handles.contains_key(step) {
+            return false;
+        }
+        let (abort, aborted) = oneshot::channel();
+        let handle = Handle { stop: watch::channel(false).0, abort: Some(abort), aborted: Some(aborted) };
+        self.handles.insert(step.to_owned(), handle);
+        true
+    }
+
+    /// Asks the plugin to stop.
+    pub fn stop(&self, step: &str) {
+        if let Some(handle) = self.handles.get(step) {
+            handle.stop.send_replace(true);
+        }
+    }
+
+    /// Ends the attempt with this error.
+    pub fn abort(&mut self, step: &str, error: CallError) {
+        if let Some(abort) = self.handles.get_mut(step).and_then(|handle| handle.abort.take()) {
+            drop(abort.send(error));
+        }
+    }
+
+    /// The attempt has ended.
+    pub fn forget(&mut self, step: &str) {
+        self.handles.remove(step);
+    }
+}
+
+impl Run {
+    /// Carries on with the attempts that were running when the run's earlier owner died.
+    pub(super) fn resume_open_attempts(&mut self, attempts: &mut Attempts) {
+        let open = self.services.recorder.with_state(|state| {
+            let open = state.steps.iter().filter_map(|(id, step)| {
+                let last = step.attempts.last().filter(|attempt| attempt.outcome.is_none())?;
+                Some((id.clone(), last.clone(), step.stop_requested.is_some()))
+            });
+            open.collect::<Vec<_>>()
+        });
+        for (id, last, stopping) in open {
+            let Some(step) = self.plan.steps.iter().find(|step| step.id == id).cloned() else { continue };
+            attempts.begin(&id);
+            if stopping {
+                attempts.stop(&id);
+            }
+            let replay = Some((last.started, self.replays.remove(&id).unwrap_or_default()));
+            let host = self.attempt(attempts, &step, last.number, last.window, replay);
+            let begun = Begun { parameters: last.parameters, started: last.started };
+            self.push(attempts, step, host, async move { Ok(begun) }.boxed());
+        }
+    }
+
+    /// Starts an attempt, not before that moment. Its first event is recorded when it really starts.
+    pub(super) fn start(&self, attempts: &mut Attempts, id: &str, number: u32, not_before: Millis) {
+        let Some(step) = self.plan.steps.iter().find(|step| step.id == id).cloned() else { return };
+        let window = step.during.as_ref().and_then(|during| {
+            self.services.recorder.with_state(|state| state.window(&during.step, during.phase.as_deref()))
+        });
+        let host = self.attempt(attempts, &step, number, window, None);
+        let services = self.services.clone();
+        let planned = step.clone();
+        let begin = async move {
+            services.clock.sleep_until(not_before).await;
+            if services.recorder.with_state(|state| state.cancelled.is_some() && !planned.finally) {
+                // Cancelled while it waited to be tried again: its step is over, and nobody waits for this attempt.
+                return std::future::pending().await;
+            }
+            let outputs = services.recorder.with_state(|state| state.outputs());
+            let resolved = planned.parameters.resolve(&outputs);
+            let parameters = resolved.as_ref().cloned().unwrap_or(Value::Null);
+            let event = Event::AttemptStarted {
+                step: planned.id.clone(),
+                attempt: number,
+                parameters: parameters.clone(),
+                window,
+            };
+            let started = services.recorder.record(event)?;
+            resolved.map(|_| Begun { parameters, started }).map_err(NotBegun::Parameters)
+        };
+        self.push(attempts, step, host, begin.boxed());
+    }
+
+    fn attempt(
+        &self,
+        attempts: &Attempts,
+        step: &PlannedStep,
+        number: u32,
+        window: Option<(Millis, Millis)>,
+        replay: Option<(Millis, crate::host::Replay)>,
+    ) -> Attempt {
+        let stop = attempts.handles[&step.id].stop.subscribe();
+        let info = self.services.recorder.with_state(|state| step::Attempt {
+            run: state.started.run.clone(),
+            workflow: state.started.workflow.clone(),
+            step: step.id.clone(),
+            number,
+        });
+        Attempt::new(self.services.clone(), info, step.grants.clone(), window, stop, replay)
+    }
+
+    fn push(
+        &self,
+        attempts: &mut Attempts,
+        step: PlannedStep,
+        host: Attempt,
+        begin: BoxFuture<'static, Result<Begun, NotBegun>>,
+    ) {
+        let (id, number) = (step.id.clone(), host.info.number);
+        let aborted = attempts.handles.get_mut(&step.id).and_then(|handle| handle.aborted.take());
+        let found = self.plugins.find(&step.uses).map(|(loaded, kind)| (loaded.clone(), kind.name.clone()));
+        let clock = self.services.clock.clone();
+        let ended = async move {
+            let begun = match begin.await {
+                Ok(begun) => begun,
+                Err(NotBegun::Parameters(error)) => return Ok(Outcome::Failed { error }),
+                Err(NotBegun::Unrecorded(error)) => return Err(error),
+            };
+            let Some((loaded, kind)) = found else {
+                let message = format!("plugin `{}` is not loaded", step.uses);
+                return Ok(Outcome::Failed { error: CallError::infrastructure("plugin-missing", message) });
+            };
+            let work = host.run(&loaded, &kind, &begun.parameters);
+            let ended_from_outside = outside(clock, &step, begun.started, aborted);
+            match select(std::pin::pin!(work), std::pin::pin!(ended_from_outside)).await {
+                Either::Left((outcome, _)) => outcome,
+                Either::Right((error, _)) => Ok(Outcome::Failed { error }),
+            }
+        };
+        attempts.running.push(ended.map(move |outcome| Ended { step: id, attempt: number, outcome }).boxed());
+    }
+}
+
+/// An attempt whose first event is recorded.
+struct Begun {
+    parameters: Value,
+    started: Millis,
+}
+
+/// Why an attempt cannot begin.
+enum NotBegun {
+    /// Its parameters need an output that is not there.
+    Parameters(CallError),
+    /// The journal does not take its first event.
+    Unrecorded(RecordError),
+}
+
+impl From<RecordError> for NotBegun {
+    fn from(error: RecordError) -> Self {
+        Self::Unrecorded(error)
+    }
+}
+
+/// Answers when the attempt has to be ended although its plugin goes on: aborted, or out of time.
+async fn outside(
+    clock: std::sync::Arc<dyn wfe_core::backend::Clock>,
+    step: &PlannedStep,
+    started: Millis,
+    aborted: Option<oneshot::Receiver<CallError>>,
+) -> CallError {
+    let out_of_time = async {
+        match step.timeout_ms {
+            Some(timeout) => clock.sleep_until(started + timeout).await,
+            None => std::future::pending().await,
+        }
+    };
+    let aborted = async {
+        match aborted {
+            Some(receiver) => receiver.await,
+            None => std::future::pending().await,
+        }
+    };
+    match select(std::pin::pin!(aborted), std::pin::pin!(out_of_time)).await {
+        Either::Left((Ok(error), _)) => error,
+        Either::Left((Err(_), _)) => std::future::pending().await,
+        Either::Right(_) => {
+            let seconds = step.timeout_ms.unwrap_or_default() / 1000;
+            CallError::new(error::kind::TIMEOUT, "timeout", format!("it took longer than its timeout of {seconds} s"))
+        }
+    }
+}

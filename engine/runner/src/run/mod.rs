@@ -1,0 +1,224 @@
+//! One run, from its first event to its last.
+
+mod attempts;
+mod ending;
+mod prepare;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use tokio::sync::watch;
+use wfe_core::event::{Keep, Outcome};
+use wfe_core::measure::Recording;
+use wfe_core::plan::Plan;
+use wfe_core::state::{Action, RunState};
+use wfe_core::{Event, Millis};
+
+use crate::directory::DirectoryError;
+use crate::host::Replay;
+use crate::host::attempt::Services;
+use crate::journal::JournalError;
+use crate::plugin::Plugins;
+use crate::recorder::RecordError;
+
+use attempts::Attempts;
+
+pub use prepare::{LOCK, WORKFLOW};
+
+/// What the user chose for a run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The directory of runs.
+    pub runs: PathBuf,
+    /// The workflow file as the user named it, and its text.
+    pub file: String,
+    /// The workflow's text.
+    pub source: Vec<u8>,
+    /// Inputs set on the command line, as written.
+    pub set: BTreeMap<String, String>,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// What happens to machines at the end.
+    pub keep: Keep,
+    /// The longest the run may take, of its own time, before `finally`.
+    pub deadline_ms: Option<Millis>,
+    /// How the backend was made, for whoever makes it again.
+    pub backend_options: BTreeMap<String, String>,
+    /// The command that repeats the run.
+    pub command: String,
+    /// The version of `wfe`.
+    pub version: String,
+    /// Distance of telemetry samples.
+    pub telemetry_ms: Millis,
+}
+
+/// A run that cannot begin or go on.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each wraps what went wrong in one part")]
+pub enum RunError {
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error("the backend cannot be used: {0}")]
+    Backend(wfe_core::CallError),
+    #[error("the run cannot be resumed: {0}")]
+    Resume(String),
+}
+
+/// Asks a run to end early: once for an orderly end with `finally`, twice for an end at once.
+#[derive(Debug, Clone)]
+pub struct Cancel(watch::Receiver<Option<String>>);
+
+impl Cancel {
+    /// The sender's latest text is the reason.
+    pub fn new(receiver: watch::Receiver<Option<String>>) -> Self {
+        Self(receiver)
+    }
+
+    /// Nobody will ask.
+    pub fn never() -> Self {
+        Self(watch::channel(None).1)
+    }
+
+    async fn asked(&mut self) -> String {
+        match self.0.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or_default(),
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+/// A run of this process.
+pub struct Run {
+    plan: Plan,
+    plugins: Plugins,
+    services: Arc<Services>,
+    directory: PathBuf,
+    telemetry_ms: Millis,
+    replays: BTreeMap<String, Replay>,
+}
+
+/// A run that is over.
+pub struct Finished {
+    /// Everything that is known of it.
+    pub state: RunState,
+    /// What its loads recorded.
+    pub recording: Recording,
+    /// Its directory.
+    pub directory: PathBuf,
+}
+
+/// What the loop waits for.
+enum Wake {
+    Ended(attempts::Ended),
+    Changed,
+    Cancelled(String),
+}
+
+impl Run {
+    /// The run's directory.
+    pub fn directory(&self) -> &std::path::Path {
+        &self.directory
+    }
+
+    /// Decides, records and acts until the run is over.
+    pub async fn carry_out(mut self, mut cancel: Cancel) -> Result<Finished, RunError> {
+        let id = self.services.recorder.with_state(|state| state.started.run.clone());
+        let (backend, clock) = (self.services.backend.clone(), self.services.clock.clone());
+        let directory = self.directory.clone();
+        let telemetry = crate::telemetry::sample(&directory, &id, backend, clock, self.telemetry_ms);
+        tokio::select! {
+            biased;
+            ended = self.carry_out_steps(&mut cancel) => ended?,
+            never = telemetry => match never {},
+        }
+        self.end().await
+    }
+
+    async fn carry_out_steps(&mut self, cancel: &mut Cancel) -> Result<(), RunError> {
+        let mut attempts = Attempts::default();
+        self.resume_open_attempts(&mut attempts);
+        let mut cancelled = self.services.recorder.with_state(|state| state.cancelled.is_some());
+        loop {
+            let actions = self.services.recorder.with_state(|state| state.next(&self.plan));
+            let mut acted = false;
+            for action in actions {
+                if action == Action::End {
+                    return Ok(());
+                }
+                acted |= self.act(&mut attempts, action)?;
+            }
+            if acted {
+                continue;
+            }
+            match self.wait(&mut attempts, cancel, cancelled).await {
+                Wake::Changed => {}
+                Wake::Ended(ended) => self.attempt_ended(&mut attempts, ended).await?,
+                Wake::Cancelled(reason) => {
+                    cancelled = true;
+                    self.services.recorder.record(Event::CancelRequested { reason })?;
+                }
+            }
+        }
+    }
+
+    async fn wait(&self, attempts: &mut Attempts, cancel: &mut Cancel, cancelled: bool) -> Wake {
+        let deadline_ms = self.services.recorder.with_state(|state| state.started.deadline_ms);
+        let deadline = async {
+            match deadline_ms.filter(|_| !cancelled) {
+                Some(deadline) => self.services.clock.sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            reason = cancel.asked(), if !cancelled => Wake::Cancelled(reason),
+            Some(ended) = attempts.running.next() => Wake::Ended(ended),
+            () = self.services.recorder.changed() => Wake::Changed,
+            () = deadline => Wake::Cancelled("the run's deadline has passed".into()),
+        }
+    }
+
+    /// Does what was decided; answers whether the state changed by it.
+    fn act(&mut self, attempts: &mut Attempts, action: Action) -> Result<bool, RunError> {
+        let recorder = &self.services.recorder;
+        match action {
+            Action::Start { step, attempt, not_before } => {
+                if attempts.begin(&step) {
+                    self.start(attempts, &step, attempt, not_before);
+                }
+                return Ok(false);
+            }
+            Action::Abort { step, error } => {
+                attempts.abort(&step, error);
+                return Ok(false);
+            }
+            Action::Stop { step } => {
+                attempts.stop(&step);
+                recorder.record(Event::StopRequested { step })?;
+            }
+            Action::Skip { step, reason } => drop(recorder.record(Event::StepSkipped { step, reason })?),
+            Action::BeginFinally => drop(recorder.record(Event::FinallyStarted)?),
+            Action::End => {}
+        }
+        Ok(true)
+    }
+
+    /// Records how an attempt ended, after what it left behind was ended too.
+    async fn attempt_ended(&mut self, attempts: &mut Attempts, ended: attempts::Ended) -> Result<(), RunError> {
+        let attempts::Ended { step, attempt, outcome } = ended;
+        attempts.forget(&step);
+        let outcome = outcome?;
+        self.stop_loads_of(&step).await?;
+        if matches!(outcome, Outcome::Succeeded { .. }) {
+            self.check_limits(&step)?;
+        }
+        self.services.recorder.record_durably(Event::AttemptEnded { step, attempt, outcome }).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! Calls that change the world. Each takes no time at all: what takes time is an operation, or a machine that boots.
+
+use serde_json::Value;
+use wfe_core::backend::{IntervalSink, answer};
+use wfe_core::capability::{cluster, load};
+use wfe_core::{Call, CallError, Millis};
+
+use crate::calibration::calibration;
+use crate::cluster::{Cluster, Loss, Node, NodeState};
+use crate::load::{Load, State};
+use crate::operation::{Operation, Work};
+use crate::tablets::{MOST_NODES, Tablets};
+use crate::world::World;
+
+/// Whether a call changes the world.
+pub fn changes(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::MachinesCreate(_)
+            | Call::MachinesTerminate(_)
+            | Call::ClusterCreate(_)
+            | Call::ClusterJoin(_)
+            | Call::ClusterFlush(_)
+            | Call::LoadStart(_)
+            | Call::LoadSetRate(_)
+            | Call::LoadStop(_)
+    )
+}
+
+impl World {
+    /// Makes a call at a moment; the same key gets the same answer again.
+    pub fn apply(&mut self, key: &str, call: &Call, at: Millis, sink: &dyn IntervalSink) -> Result<Value, CallError> {
+        if let Some(answer) = self.answers.get(key) {
+            return answer.clone();
+        }
+        self.advance_exactly(at, sink);
+        let answer = self.make(call, sink);
+        self.answers.insert(key.into(), answer.clone());
+        answer
+    }
+
+    fn make(&mut self, call: &Call, sink: &dyn IntervalSink) -> Result<Value, CallError> {
+        match call {
+            Call::MachinesCreate(create) => {
+                let (faults, seed, now) = (&self.faults, self.seed, self.now);
+                answer(self.fleet.create(&create.request, faults, seed, now)?)
+            }
+            Call::MachinesTerminate(terminate) => {
+                for machine in self.fleet.terminate(&terminate.ids, self.now)? {
+                    self.lose(&machine, Loss::Asked, sink);
+                }
+                self.fail_orphans();
+                Ok(Value::Null)
+            }
+            Call::ClusterCreate(create) => answer(self.create_cluster(create)?),
+            Call::ClusterJoin(join) => answer(self.join(join)?),
+            Call::ClusterFlush(_) => self.cluster().map(|_| Value::Null),
+            Call::LoadStart(start) => answer(self.start_load(&start.spec)?),
+            Call::LoadSetRate(set) => self.set_rate(set, sink),
+            Call::LoadStop(stop) => answer(self.stop_load(&stop.load, sink)?),
+            other => Err(CallError::unsupported(format!("`{}` does not change the simulated world", other.name()))),
+        }
+    }
+
+    /// The cluster, if there is one.
+    pub(crate) fn cluster(&self) -> Result<&Cluster, CallError> {
+        self.cluster
+            .as_ref()
+            .ok_or_else(|| CallError::request("no-cluster", "there is no cluster yet: create one first"))
+    }
+
+    fn create_cluster(&mut self, create: &cluster::Create) -> Result<String, CallError> {
+        if self.cluster.as_ref().is_some_and(|c| c.nodes.iter().any(|node| node.state != NodeState::Down)) {
+            return Err(CallError::request("cluster-exists", "this run has a cluster already: add nodes by a join"));
+        }
+        let database = calibration().database(&create.database)?;
+        let nodes = self.new_nodes(&create.machines, 0)?;
+        let seconds = database.constants.create_s;
+        self.cluster = Some(Cluster::new(database, nodes));
+        let ready = self.now + (seconds * 1000.0) as Millis;
+        Ok(self.begin("create", Work::Create { from: self.now, ready }))
+    }
+
+    fn join(&mut self, join: &cluster::Join) -> Result<String, CallError> {
+        let cluster = self.cluster()?;
+        if self.operations.iter().any(|operation| operation.ended.is_none()) {
+            return Err(CallError::request(
+                "busy",
+                "the cluster is still changing: wait for the operation that is under way",
+            ));
+        }
+        if !cluster.alive() {
+            return Err(CallError::product("cluster-down", "no node of the cluster is up to join"));
+        }
+        let first = cluster.nodes.len();
+        let members = cluster.nodes.iter().filter(|node| node.state == NodeState::Up).count() as f64;
+        let c = cluster.database.constants.clone();
+        let number = self.operations.iter().filter(|op| op.id.starts_with("join-")).count() as u32 + 1;
+        let hopeless = self.faults.join_fails(number) || cluster.pressure * members > c.pressure_limit;
+        let nodes = self.new_nodes(&join.machines, first)?;
+        let numbers: Vec<usize> = (first..first + nodes.len()).collect();
+        if let Some(cluster) = &mut self.cluster {
+            cluster.nodes.extend(nodes);
+        }
+        let gives_up = self.now + (c.join_timeout_s * 1000.0) as Millis;
+        Ok(self.begin(
+            "join",
+            match hopeless {
+                true => Work::Hopeless { nodes: numbers, gives_up },
+                false => Work::Join { nodes: numbers, left_s: c.join_s, all_s: c.join_s },
+            },
+        ))
+    }
+
+    fn begin(&mut self, kind: &str, work: Work) -> String {
+        let prefix = format!("{kind}-");
+        let number = self.operations.iter().filter(|op| op.id.starts_with(&prefix)).count() + 1;
+        let id = format!("{kind}-{number}");
+        self.operations.push(Operation::new(id.clone(), work));
+        id
+    }
+
+    /// New nodes on running machines, numbered after those that are there.
+    fn new_nodes(&self, machines: &[String], first: usize) -> Result<Vec<Node>, CallError> {
+        if machines.is_empty() || first + machines.len() > MOST_NODES {
+            let message = format!("a cluster has 1 to {MOST_NODES} nodes, not {}", first + machines.len());
+            return Err(CallError::request("bad-request", message));
+        }
+        let mut nodes: Vec<Node> = Vec::new();
+        for id in machines {
+            let machine = self.fleet.running(id, self.now)?;
+            let taken =
+                self.cluster.iter().flat_map(|c| &c.nodes).any(|n| n.machine == *id && n.state != NodeState::Down);
+            if taken || nodes.iter().any(|node| node.machine == *id) {
+                return Err(CallError::request("machine-in-use", format!("machine {id} has a node already")));
+            }
+            if machine.hardware.disk_gib <= 0.0 {
+                let message = format!("machine {id} ({}) has no local disk for a database", machine.machine_type);
+                return Err(CallError::request("no-disk", message));
+            }
+            nodes.push(Node {
+                name: format!("node-{}", first + nodes.len() + 1),
+                machine: id.clone(),
+                machine_type: machine.machine_type.clone(),
+                hardware: machine.hardware,
+                rack: machine.rack,
+                state: NodeState::Joining,
+                debt: 0.0,
+                busy: 0.0,
+                marks: 0,
+            });
+        }
+        Ok(nodes)
+    }
+
+    fn start_load(&mut self, spec: &str) -> Result<String, CallError> {
+        let load = Load::parse(spec, self.now)?;
+        let seed = self.seed;
+        let cluster = match &mut self.cluster {
+            Some(cluster) if cluster.alive() => cluster,
+            _ => return Err(CallError::request("no-cluster", "there is no cluster to load: create one first")),
+        };
+        let name = load.spec.name.clone();
+        if self.loads.iter().any(|other| other.spec.name == name) {
+            return Err(CallError::request("load-exists", format!("this run has a load `{name}` already")));
+        }
+        let copies = load.spec.replication;
+        match &cluster.tablets {
+            Some(tablets) if tablets.replication != copies => {
+                let message =
+                    format!("load `{name}` asks for {copies} copies, but the table has {}", tablets.replication);
+                return Err(CallError::request("bad-load", message));
+            }
+            Some(_) => {}
+            None => {
+                let tablets = Tablets::place(cluster.database.constants.tablets, copies, &cluster.sites(), seed);
+                let message = format!("load `{name}` asks for {copies} copies, more than nodes are up");
+                cluster.tablets = Some(tablets.ok_or_else(|| CallError::request("bad-load", message))?);
+            }
+        }
+        self.loads.push(load);
+        Ok(name)
+    }
+
+    /// The number of a load.
+    pub(crate) fn find_load(&self, name: &str) -> Result<usize, CallError> {
+        let message = || CallError::request("unknown-load", format!("this run has no load `{name}`"));
+        self.loads.iter().position(|load| load.spec.name == name).ok_or_else(message)
+    }
+
+    fn set_rate(&mut self, set: &load::SetRate, sink: &dyn IntervalSink) -> Result<Value, CallError> {
+        let index = self.find_load(&set.load)?;
+        if !(set.rate.is_finite() && set.rate >= 0.0) {
+            return Err(CallError::request("bad-rate", format!("a rate must be 0 or more, not {}", set.rate)));
+        }
+        if self.loads[index].running() {
+            self.flush(index, &self.flow(), sink);
+            self.loads[index].spec.rate = Some(set.rate);
+        }
+        Ok(Value::Null)
+    }
+
+    fn stop_load(&mut self, name: &str, sink: &dyn IntervalSink) -> Result<load::Status, CallError> {
+        let index = self.find_load(name)?;
+        self.stop(index, sink);
+        Ok(self.loads[index].status())
+    }
+
+    /// Stops a load and ends its open interval.
+    pub(crate) fn stop(&mut self, index: usize, sink: &dyn IntervalSink) {
+        if self.loads[index].running() {
+            self.flush(index, &self.flow(), sink);
+            self.loads[index].state = State::Stopped;
+        }
+    }
+}

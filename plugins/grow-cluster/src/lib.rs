@@ -1,0 +1,165 @@
+//! Step `grow-cluster`: adds nodes to a running cluster, and believes the cluster's own topology that they are in.
+
+mod topology;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wfe_sdk::cluster::Node;
+use wfe_sdk::machines::{Machine, Request};
+use wfe_sdk::{Duration, Error, MachineType, Result, clock, cluster, log, machines, step};
+
+use topology::Joined;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The machines to add.
+    add: Vec<Group>,
+    /// All at the same time instead of one after another.
+    #[serde(default)]
+    together: bool,
+    /// The longest that one join may take; without it, until the step's own timeout.
+    timeout: Option<Duration>,
+    /// The longest wait until all machines run.
+    #[serde(default = "boot_timeout")]
+    boot_timeout: Duration,
+}
+
+/// Equal machines.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Group {
+    /// How many.
+    #[schemars(range(min = 1))]
+    count: u32,
+    /// The provider's name of the machine type.
+    r#type: MachineType,
+    /// Spread evenly over so many racks.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    racks: u32,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Outputs {
+    /// How many nodes the cluster has now.
+    nodes: usize,
+    /// Ids of the new nodes' machines.
+    machines: Vec<String>,
+    /// How long each join took.
+    joins: Vec<Duration>,
+}
+
+fn boot_timeout() -> Duration {
+    Duration::seconds(900.0)
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn grow(p: Parameters) -> Result<Outputs> {
+    step::phase("machines");
+    let machines = create(&p.add, p.boot_timeout)?;
+    let ids: Vec<_> = machines.into_iter().map(|machine| machine.id).collect();
+
+    let mut joins = Vec::new();
+    if p.together || ids.len() == 1 {
+        step::phase("join");
+        joins.push(join(&ids, p.timeout)?);
+    } else {
+        for (n, id) in ids.iter().enumerate() {
+            step::phase(&format!("join-{}", n + 1));
+            joins.push(join(std::slice::from_ref(id), p.timeout)?);
+        }
+    }
+
+    step::phase("settle");
+    let nodes = settle(&ids)?;
+    Ok(Outputs { nodes: nodes.len(), machines: ids, joins })
+}
+
+/// Gets running machines, exactly as many as were asked for.
+fn create(groups: &[Group], timeout: Duration) -> Result<Vec<Machine>> {
+    let mut ids = Vec::new();
+    for group in groups {
+        let Group { count, racks, ref r#type } = *group;
+        if count == 0 || racks == 0 {
+            let message = format!("{count} machines of type {} cannot stand in {racks} racks", r#type);
+            return Err(Error::request("racks", message));
+        }
+        let request = Request { role: "database".into(), machine_type: r#type.0.clone(), count, racks };
+        ids.extend(machines::create(&request)?.into_iter().map(|machine| machine.id));
+    }
+    if ids.is_empty() {
+        return Err(Error::request("nothing-to-add", "say which machines to add"));
+    }
+    step::progress(0.0, format!("waiting for {} machines", ids.len()));
+    let machines = machines::wait_running(&ids, timeout)?;
+    let asked: u32 = groups.iter().map(|group| group.count).sum();
+    let running = machines.iter().filter(|machine| machine.state == "running").count();
+    if running != asked as usize {
+        let message = format!("asked for {asked} machines, and {running} of them run");
+        return Err(Error::infrastructure("wrong-machine-count", message));
+    }
+    Ok(machines)
+}
+
+/// How long a node that is still joining is waited for when the join itself has already ended.
+const GRACE: Duration = Duration::seconds(60.0);
+/// The pause between two looks at the topology meanwhile.
+const LOOK: Duration = Duration::seconds(5.0);
+
+/// Joins machines at the same time; answers how long it took.
+fn join(machines: &[String], timeout: Option<Duration>) -> Result<Duration> {
+    let start = clock::now();
+    step::progress(None, format!("joining {}", machines.join(", ")));
+    let said = cluster::join(machines).and_then(|operation| operation.wait(timeout));
+    let joined = after_join(machines)?;
+    let took = Duration(clock::now().0 - start.0);
+    match (said, joined) {
+        (said, Joined::All) => {
+            if let Err(error) = said {
+                log::warn(format!("the join was reported as failed, yet all nodes are up: {}", error.message));
+            }
+            log::info(format!("{} joined in {took}", machines.join(", ")));
+            Ok(took)
+        }
+        (Err(error), Joined::Not(missing)) => Err(error.context(&format!("{missing} after {took}"))),
+        (Ok(()), Joined::Not(missing)) => {
+            Err(Error::product("not-joined", format!("the join ended without an error, but {missing}")))
+        }
+    }
+}
+
+/// Reads from the topology whether the machines are nodes now; those that are just joining get a little time.
+fn after_join(machines: &[String]) -> Result<Joined> {
+    let end = clock::now().0 + GRACE.0;
+    loop {
+        let nodes = cluster::nodes()?;
+        let joined = topology::joined(machines, &nodes);
+        if joined == Joined::All || !topology::joining(machines, &nodes) || clock::now().0 >= end {
+            return Ok(joined);
+        }
+        clock::sleep(LOOK);
+    }
+}
+
+/// All members are up, the old ones too; keeps the disk usage of this moment.
+fn settle(machines: &[String]) -> Result<Vec<Node>> {
+    let nodes = cluster::snapshot("scale-out")?;
+    if let Joined::Not(missing) = topology::joined(machines, &nodes) {
+        return Err(Error::product("not-joined", missing));
+    }
+    match nodes.iter().find(|node| !node.is_up()) {
+        Some(node) => {
+            Err(Error::product("node-not-up", format!("{} on {} is {}", node.name, node.machine, node.state)))
+        }
+        None => Ok(nodes),
+    }
+}
+
+wfe_sdk::plugin! {
+    "grow-cluster": grow, "Adds nodes to a running cluster.",
+    phases: ["machines", "join", "join-1", "join-2", "join-3", "join-4", "join-5", "join-6", "join-7", "join-8", "join-9", "settle"]
+}

@@ -1,0 +1,103 @@
+//! Step `wait-stable`: waits until nothing has been going on in the cluster for some time.
+
+mod watch;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wfe_sdk::{Duration, Error, Percent, Result, clock, cluster, log, step};
+
+use watch::Watch;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// So long nothing may go on.
+    hold: Duration,
+    /// The longest wait; without it, until the step's own timeout.
+    timeout: Option<Duration>,
+    /// By so much of the disk the usage of a node may change during the hold time.
+    #[serde(default = "steady")]
+    steady: Percent,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Outputs {
+    /// How long it took, the hold time included.
+    waited: Duration,
+    /// The signals that were watched.
+    signals: Vec<String>,
+    /// What was the last to break the quiet, and where.
+    last_broken_by: Option<String>,
+    /// How often each signal began to break the quiet.
+    broken: BTreeMap<String, u32>,
+}
+
+fn steady() -> Percent {
+    Percent(0.5)
+}
+
+/// The longest time between two looks at the cluster, seconds.
+const LONGEST_POLL: f64 = 30.0;
+
+fn wait_stable(p: Parameters) -> Result<Outputs> {
+    if p.hold.as_millis() == 0 {
+        return Err(Error::request("hold", "a hold time of nothing says nothing"));
+    }
+    let start = clock::now();
+    let mut watch = Watch::new(p.hold, p.steady);
+    loop {
+        let now = clock::now();
+        let quiet = watch.look(now, &cluster::nodes()?);
+        let waited = Duration(now.0 - start.0);
+        if quiet >= p.hold {
+            log::info(format!("quiet for {} after {waited}", p.hold));
+            let Watch { signals, broken, last, .. } = watch;
+            let signals = signals.into_iter().collect();
+            return Ok(Outputs { waited, signals, last_broken_by: last.map(|last| last.to_string()), broken });
+        }
+        if let Some(timeout) = p.timeout.filter(|timeout| waited >= *timeout) {
+            return Err(Error::timeout("not-stable", not_stable(timeout, &watch)));
+        }
+        step::progress(quiet.0 / p.hold.0, watch.to_string());
+        clock::sleep(pause(&p, quiet, waited));
+    }
+}
+
+/// Often enough to see what happens in the hold time, and at its end.
+fn pause(p: &Parameters, quiet: Duration, waited: Duration) -> Duration {
+    let left = p.timeout.map_or(f64::INFINITY, |timeout| timeout.0 - waited.0);
+    let pause = (p.hold.0 / 4.0).min(LONGEST_POLL).min(p.hold.0 - quiet.0).min(left);
+    // Less than a millisecond would be no pause at all.
+    Duration(pause.max(0.001))
+}
+
+fn not_stable(timeout: Duration, watch: &Watch) -> String {
+    let broken: Vec<_> = watch.broken.iter().map(|(signal, times)| format!("{signal} {times} x")).collect();
+    format!("the cluster did not become quiet in {timeout}: {watch}; broken by {}", broken.join(", "))
+}
+
+wfe_sdk::plugin! {
+    "wait-stable": wait_stable, "Waits until nothing has been going on in the cluster for some time."
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The step looks at least four times in the hold time, and never sleeps past the end of it or of the timeout.
+        #[test]
+        fn pauses_fit(hold in 0.1f64..10_000.0, quiet in 0f64..1.0, waited in 0f64..1.0, timeout in 1f64..100_000.0) {
+            let (quiet, waited) = (Duration(quiet * hold), Duration(waited * timeout));
+            let p = Parameters { hold: Duration(hold), timeout: Some(Duration(timeout)), steady: steady() };
+            let pause = pause(&p, quiet, waited).0;
+            prop_assert!(pause >= 0.001 && pause <= (hold / 4.0).min(LONGEST_POLL));
+            prop_assert!(pause <= 0.001 || pause <= hold - quiet.0);
+            prop_assert!(pause <= 0.001 || pause <= timeout - waited.0);
+        }
+    }
+}
