@@ -182,6 +182,8 @@ pub fn started(workflow: &str, steps: &[(&str, &str)]) -> RunStarted {
         inputs: BTreeMap::from([("rate".into(), json!(9850)), ("database".into(), json!("scylla 2025.2"))]),
         set: BTreeMap::from([("rate".into(), "9850/s".into())]),
         seed: 42,
+        backend_options: Default::default(),
+        deadline_ms: None,
         keep: Keep::Never,
         plugins: plugins.iter().map(plugin).collect(),
         steps: steps.iter().map(facts).collect(),
