@@ -34,7 +34,7 @@ pub async fn prepare(file: &Path, shown: &str, base: &Path, choice: &Choice) -> 
 /// The built-in plugins and the ones in files that the workflow names. Mistakes of the workflow are not told here: the
 /// plan tells all of them at once.
 async fn plugins(source: &Source, base: &Path) -> Result<Plugins, Failure> {
-    let files = Workflow::parse(source).map(|workflow| workflow.plugin_files()).unwrap_or_default();
+    let files = Workflow::plugin_files(source);
     let mut uses: BTreeSet<String> = builtin_names().map(str::to_owned).collect();
     uses.extend(files.into_iter().map(|file| file.value));
     Ok(Plugins::load(&uses, base).await?)

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What a quantity measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -197,6 +198,12 @@ pub fn parse_millis(text: &str) -> Result<crate::Millis, QuantityError> {
         });
     }
     Ok((seconds * 1e3).round() as crate::Millis)
+}
+
+/// A number without a fraction as a whole one, so that it fits schemas that ask for integers.
+pub fn to_json(value: f64) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() < EXACT { Value::from(value as i64) } else { Value::from(value) }
 }
 
 /// The unsigned decimal number at the beginning, with what follows it and white space.

@@ -1,5 +1,6 @@
 //! A workflow checked against its plugins: a graph of steps with resolved inputs.
 
+mod bounds;
 mod build;
 mod choice;
 mod explain;

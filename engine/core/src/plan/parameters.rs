@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::diagnostic::{Mistake, Span, quote};
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use crate::workflow::expression::{self, Part, Reference};
 use crate::workflow::tree::{Data, Node};
 
@@ -92,7 +92,7 @@ impl Reader<'_> {
         match kind.parse(text) {
             Ok(value) => {
                 self.found.quantities.insert(self.path.clone(), kind);
-                whole_or_not(value)
+                quantity::to_json(value)
             }
             Err(_) if or_text && node.to_json().is_string() => Value::String(text.into()),
             Err(error) => {
@@ -126,12 +126,6 @@ impl Reader<'_> {
         };
         self.mistakes.push(Mistake::new(node.span, message));
     }
-}
-
-/// A number without a fraction as a whole one, so that it fits schemas that ask for integers.
-fn whole_or_not(value: f64) -> Value {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if value.fract() == 0.0 && value.abs() < EXACT { Value::from(value as i64) } else { Value::from(value) }
 }
 
 /// A path in the words of users: `nodes[0].count`.

@@ -12,6 +12,7 @@ use crate::diagnostic::{Mistake, Span, quote};
 use crate::workflow::tree::{Data, Node};
 use crate::workflow::{describe, suggest};
 
+use super::bounds;
 use super::explain::{is_other_form, is_word_at, narrow, rule, wants_text, words_at};
 use super::parameters::{Parameters, Path, name_of};
 use super::shape;
@@ -238,6 +239,7 @@ impl Subject<'_> {
 
 /// A schema ready to be used; why not, when it is broken.
 fn compile(place: &str, schema: &Value, schemas: &mut Schemas) -> Result<SchemaIndex, String> {
+    bounds::check(schema)?;
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);
     compiler.use_loader(Box::new(NoLoader));

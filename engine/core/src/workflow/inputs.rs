@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::diagnostic::{Mistake, Span, quote};
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 
 use super::fields::{self, Fields};
 use super::tree::{Key, Node, plain_scalar};
@@ -66,7 +66,7 @@ impl InputType {
             Self::Number => Some(scalar).filter(Value::is_number),
             Self::Boolean => Some(scalar).filter(Value::is_boolean),
             Self::Quantity(kind) => match kind.parse(text) {
-                Ok(value) => Some(value.into()),
+                Ok(value) => Some(quantity::to_json(value)),
                 Err(error) => {
                     return Err(Mistake::new(span, format!("{what}: {}", error.message)).help(error.help));
                 }

@@ -20,7 +20,7 @@ fn the_sample_is_planned() {
     let order: Vec<_> = plan.steps.iter().map(|step| step.id.as_str()).collect();
     assert_eq!(order, ["cluster", "fill", "quiet", "traffic", "steady", "grow", "growth", "report"]);
     assert_eq!((plan.profile.as_deref(), plan.deadline_ms), (None, Some(86_400_000)));
-    assert_eq!(plan.inputs["rate"], json!(9_850.0));
+    assert_eq!(plan.inputs["rate"], json!(9_850));
     let parameters = |id: &str| plan.step(id).map(|step| step.parameters.0.clone()).unwrap_or_default();
     assert_eq!(parameters("fill"), json!({"percent": 90, "rate": 30_000}));
     assert_eq!(parameters("traffic"), json!({"mix": {"write": 1, "read": 1}, "rate": 9_850, "keys": "gaussian"}));
@@ -53,8 +53,8 @@ fn the_backends_profile_is_taken_and_set_inputs_win() {
     let set = vec![("rate".to_owned(), "12k/s".to_owned())];
     let plan = sample(Choice { backend: "local".into(), set, profile: None });
     assert_eq!(plan.profile.as_deref(), Some("local"));
-    assert_eq!(plan.inputs["rate"], json!(12_000.0));
-    assert_eq!(plan.inputs["steady"], json!(30.0));
+    assert_eq!(plan.inputs["rate"], json!(12_000));
+    assert_eq!(plan.inputs["steady"], json!(30));
     assert_eq!(plan.step("cluster").unwrap().parameters.0["database"], json!("cassandra 5.0"));
 }
 

@@ -219,12 +219,31 @@ fn broken_schemas_are_the_plugins_fault() {
 
 #[test]
 fn schemas_that_refer_to_themselves_end() {
-    let _ = with("{ a: b }", json!({"$ref": "#"}));
-    let _ = with("{ a: b }", json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}));
+    assert!(with("{ a: b }", json!({"$ref": "#"})).is_err());
+    assert!(with("{ a: b }", json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]})).is_err());
     let list =
         json!({"properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}, "additionalProperties": false});
     assert!(with("{ next: { next: { next: null } } }", list.clone()).is_ok());
     assert!(with("{ next: { next: { nxt: null } } }", list).is_err());
+}
+
+#[test]
+fn a_schema_that_doubles_at_each_step_is_refused() {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..40 {
+        let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
+        definitions.insert(format!("a{level}"), json!({"anyOf": [next.clone(), next]}));
+    }
+    definitions.insert("a40".into(), json!({"type": "null"}));
+    let wrong = with("{ a: b }", json!({"$ref": "#/$defs/a0", "$defs": definitions})).unwrap_err();
+    insta::assert_snapshot!(wrong, @r#"
+    error: the plugin of `p` describes its parameters with a broken schema
+     --> w.yaml:4:11
+      |
+    4 |     uses: p
+      |           ^
+      = help: it has more than 1000 forms for one value, or refers to itself
+    "#);
 }
 
 #[test]
