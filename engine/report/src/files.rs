@@ -32,16 +32,19 @@ pub fn load_run(directory: &Path) -> LoadedRun {
     for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "hlog")) {
         run.load_log(file);
     }
-    match fs::read_to_string(directory.join("telemetry.jsonl")) {
-        Ok(text) => {
-            let (samples, notices) = TelemetrySample::read(&text);
-            run.telemetry = samples;
-            run.notices.extend(notices);
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => run.notices.push(format!("telemetry.jsonl cannot be read: {error}")),
-    }
+    let (samples, notices) = load_telemetry(directory);
+    run.telemetry = samples;
+    run.notices.extend(notices);
     run
+}
+
+/// Reads a run directory's telemetry alone, for a run whose recording is still in memory; and what could not be read.
+pub fn load_telemetry(directory: &Path) -> (Vec<TelemetrySample>, Vec<String>) {
+    match fs::read_to_string(directory.join("telemetry.jsonl")) {
+        Ok(text) => TelemetrySample::read(&text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Default::default(),
+        Err(error) => (Vec::new(), vec![format!("telemetry.jsonl cannot be read: {error}")]),
+    }
 }
 
 impl LoadedRun {

@@ -17,7 +17,7 @@ mod summary;
 mod telemetry;
 
 pub use document::{Document, LogLine, Step, StepStatus, Window};
-pub use files::{LoadedRun, load_run, write_all};
+pub use files::{LoadedRun, load_run, load_telemetry, write_all};
 pub use html::html;
 pub use json::{json, result};
 pub use junit::junit;

@@ -8,8 +8,11 @@ use wfe_core::measure::{IntervalSummary, Recording};
 
 use crate::telemetry::TelemetrySample;
 
-/// Points of one series at most.
+/// Points of one series at most, and of all series together: about 20 bytes each on the page.
 const POINTS: u64 = 600;
+const ALL_POINTS: u64 = 32_000;
+/// Signals that are kept; a page has room for no more.
+const SIGNALS: usize = 6;
 
 /// The run over time. All series share the moments `at_ms`.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +31,8 @@ pub struct Story {
     pub disk: Vec<Series>,
     /// What the nodes reported about themselves: each signal with a series for each node.
     pub signals: BTreeMap<String, Vec<Series>>,
+    /// The names of further signals, for which there is no room.
+    pub not_drawn: Vec<String>,
 }
 
 /// One line of a plot.
@@ -57,7 +62,11 @@ impl Story {
     /// The story of a run that has lasted until `end_ms`.
     pub fn new(end_ms: Millis, recording: &Recording, telemetry: &[TelemetrySample]) -> Self {
         let end_ms = end_ms.max(recording.end_ms()).max(telemetry.last().map_or(0, |sample| sample.at)).max(1);
-        let piece_ms = end_ms.div_ceil(POINTS).max(1).next_multiple_of(1_000).max(recording.interval_ms(0, end_ms));
+        let piece_ms = end_ms
+            .div_ceil(points(recording, telemetry))
+            .max(1)
+            .next_multiple_of(1_000)
+            .max(recording.interval_ms(0, end_ms));
         // The measurement rounds a piece up to whole intervals; the other series follow it.
         let measurement = recording.measure(0, end_ms, Some(piece_ms));
         let first = measurement.operations.first().and_then(|operation| operation.intervals.first());
@@ -116,21 +125,15 @@ impl Story {
     }
 
     fn add_nodes(&mut self, telemetry: &[TelemetrySample], piece_ms: Millis, count: usize) {
-        let nodes: BTreeSet<&str> =
-            telemetry.iter().flat_map(|sample| &sample.nodes).map(|node| node.name.as_str()).collect();
+        let (nodes, signals) = names(telemetry);
         let percent =
             |node: &Node| (node.total_bytes > 0).then(|| node.used_bytes as f64 / node.total_bytes as f64 * 1e2);
         for name in by_number(&nodes) {
             let disk = column(telemetry, name, piece_ms, count, &percent);
             self.disk.push(Series::new(name, "", disk));
         }
-        let signals: BTreeSet<&str> = telemetry
-            .iter()
-            .flat_map(|sample| &sample.nodes)
-            .flat_map(|node| &node.signals)
-            .map(|signal| signal.name.as_str())
-            .collect();
-        for signal in signals {
+        self.not_drawn = signals.iter().skip(SIGNALS).map(|name| (*name).to_owned()).collect();
+        for signal in signals.into_iter().take(SIGNALS) {
             let value = |node: &Node| {
                 let found = node.signals.iter().find(|found| found.name == signal)?;
                 Some(found.value).filter(|value| value.is_finite())
@@ -140,6 +143,20 @@ impl Story {
             self.signals.insert(signal.to_owned(), lines.filter(|series| series.max().is_some()).collect());
         }
     }
+}
+
+/// The names of all nodes and of all their signals.
+fn names(telemetry: &[TelemetrySample]) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let nodes = || telemetry.iter().flat_map(|sample| &sample.nodes);
+    let signals = nodes().flat_map(|node| &node.signals).map(|signal| signal.name.as_str());
+    (nodes().map(|node| node.name.as_str()).collect(), signals.collect())
+}
+
+/// How many points each series may have: fewer where there are many.
+fn points(recording: &Recording, telemetry: &[TelemetrySample]) -> u64 {
+    let (nodes, signals) = names(telemetry);
+    let series = 5 * recording.operations().len() + nodes.len() * (1 + signals.len().min(SIGNALS)) + 2;
+    (ALL_POINTS / series as u64).clamp(POINTS / 10, POINTS)
 }
 
 /// `node-2` before `node-10`.

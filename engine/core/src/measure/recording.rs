@@ -68,21 +68,25 @@ impl Recording {
     /// Takes one whole interval. Answers false, and leaves it out, when it begins before the loader's last one ended:
     /// a resumed run may offer again what it recorded before, and nothing may count twice.
     pub fn push(&mut self, interval: Interval) -> bool {
-        let load = self.loads.entry(interval.load).or_default();
-        let recorded = load.loaders.entry(interval.loader).or_default();
-        let after = recorded.last().map_or(0, |last| last.to_ms);
-        if interval.from_ms < after || interval.to_ms <= interval.from_ms {
-            return false;
+        let fits = self.fits(&interval);
+        if fits {
+            let recorded = Recorded::of(&interval, &mut self.encoder);
+            self.insert(interval, recorded);
         }
-        let encoder = &mut self.encoder;
-        recorded.push(Recorded {
-            from_ms: interval.from_ms,
-            to_ms: interval.to_ms,
-            warm_up: interval.warm_up,
-            asked_rate: interval.asked_rate.filter(|rate| rate.is_finite()),
-            operations: interval.operations.into_iter().map(|(name, counts)| (name, pack(counts, encoder))).collect(),
-        });
-        true
+        fits
+    }
+
+    /// Whether [`Self::push`] would take it.
+    pub fn fits(&self, interval: &Interval) -> bool {
+        let load = self.loads.get(&interval.load);
+        let last = load.and_then(|load| load.loaders.get(&interval.loader)).and_then(|recorded| recorded.last());
+        interval.from_ms >= last.map_or(0, |last| last.to_ms) && interval.to_ms > interval.from_ms
+    }
+
+    /// Takes an interval that fits and is packed already.
+    pub(crate) fn insert(&mut self, interval: Interval, recorded: Recorded) {
+        let load = self.loads.entry(interval.load).or_default();
+        load.loaders.entry(interval.loader).or_default().push(recorded);
     }
 
     /// Whether nothing was recorded.
@@ -130,14 +134,28 @@ pub(super) fn between(loader: &[Recorded], from_ms: Millis, to_ms: Millis) -> &[
     loader.get(first..last).unwrap_or_default()
 }
 
-fn pack(counts: Counts, encoder: &mut Encoder) -> RecordedCounts {
+impl Recorded {
+    /// Packs an interval.
+    pub(crate) fn of(interval: &Interval, encoder: &mut Encoder) -> Self {
+        let operations = interval.operations.iter();
+        Self {
+            from_ms: interval.from_ms,
+            to_ms: interval.to_ms,
+            warm_up: interval.warm_up,
+            asked_rate: interval.asked_rate.filter(|rate| rate.is_finite()),
+            operations: operations.map(|(name, counts)| (name.clone(), pack(counts, encoder))).collect(),
+        }
+    }
+}
+
+fn pack(counts: &Counts, encoder: &mut Encoder) -> RecordedCounts {
     RecordedCounts {
         response: Packed::of(&counts.response, encoder),
         service: Packed::of(&counts.service, encoder),
         max_response_ns: counts.max_response_ns,
         max_service_ns: counts.max_service_ns,
         clamped: counts.clamped,
-        errors: counts.errors.into_iter().map(|(class, times)| (class, times.len())).collect(),
+        errors: counts.errors.iter().map(|(class, times)| (class.clone(), times.len())).collect(),
         share: if counts.share.is_finite() { counts.share } else { 0.0 },
     }
 }

@@ -161,6 +161,14 @@ proptest! {
 }
 
 #[test]
+fn recording_and_writing_in_one_go_is_the_same() {
+    let (mut writer, mut recorded) = (Writer::default(), Recording::new());
+    assert_eq!(writer.record(&mut recorded, one(0)), Some(lines(&one(0))));
+    assert_eq!(writer.record(&mut recorded, one(0)), None, "nothing stands twice in a file");
+    assert_eq!(recorded.measure(0, 10_000, None), recording([one(0)]).measure(0, 10_000, None));
+}
+
+#[test]
 fn a_recording_can_be_rebuilt_from_its_files() {
     let intervals = steady(200);
     let mut rebuilt = Recording::new();

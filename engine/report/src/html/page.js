@@ -59,9 +59,21 @@
   };
   const hide = () => { at = null; lines.forEach(line => { line.hidden = true; }); outs.forEach(out => { out.textContent = ''; }); };
 
-  const moved = [...story.querySelectorAll('.lane .plot > span, .axis .plot > span')].map(span => [span, parseFloat(span.style.left), parseFloat(span.style.width)]);
+  const moved = [...story.querySelectorAll('.lane .plot > span')].map(span => [span, parseFloat(span.style.left), parseFloat(span.style.width)]);
+  const axis = story.querySelector('.axis .plot'), wholeAxis = [...axis.childNodes];
+  const label = (from, to) => {
+    if (from === 0 && to === 1) return axis.replaceChildren(...wholeAxis);
+    axis.replaceChildren(...[0, .2, .4, .6, .8, 1].map(part => {
+      const span = document.createElement('span');
+      span.textContent = clock((from + part * (to - from)) * data.end);
+      span.style.left = part * 100 + '%';
+      if (part === 1) span.style.transform = 'translateX(-100%)';
+      return span;
+    }));
+  };
   const zoom = (from, to) => {
     view = [from, to];
+    label(from, to);
     reset.hidden = from === 0 && to === 1;
     const width = to - from;
     for (const plot of plots) {

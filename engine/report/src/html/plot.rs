@@ -121,6 +121,11 @@ impl Line {
                 pen = 'M';
                 continue;
             };
+            // The middle of a level stretch needs no point.
+            let beside = |place: Option<usize>| place.and_then(|place| self.points.get(place)?.1);
+            if beside(place.checked_sub(1)) == Some(*value) && beside(Some(place + 1)) == Some(*value) {
+                continue;
+            }
             let alone = pen == 'M' && self.points.get(place + 1).is_none_or(|(_, next)| next.is_none());
             let _ = write!(path, "{pen}{:.1} {:.1}", x * 1e3, (1.0 - scale.height(*value)) * 1e2);
             path.push_str(if alone { "h1" } else { "" });
@@ -212,5 +217,8 @@ mod tests {
         let points = vec![(0.0, Some(0.0)), (0.1, Some(1.0)), (0.2, None), (0.3, Some(1.0)), (0.4, None)];
         let line = Line { name: String::new(), colour: None, dash: Dash::Solid, points };
         assert_eq!(line.path(Scale::Linear(1.0)), "M0.0 100.0L100.0 0.0M300.0 0.0h1");
+        let points = (0..10).map(|n| (f64::from(n) / 10.0, Some(0.5))).collect();
+        let level = Line { points, ..line };
+        assert_eq!(level.path(Scale::Linear(1.0)), "M0.0 50.0L900.0 50.0");
     }
 }

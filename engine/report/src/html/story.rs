@@ -13,9 +13,6 @@ use crate::bounds::p99_bounds;
 use crate::document::{Document, Step};
 use crate::story::{Series, Story};
 
-/// Panels of signals at most; the rest is named.
-const SIGNALS: usize = 6;
-
 pub(super) fn draw(page: &mut String, document: &Document) {
     let story = &document.story;
     page.push_str("<figure class=\"story\" tabindex=\"0\">");
@@ -47,15 +44,14 @@ pub(super) fn draw(page: &mut String, document: &Document) {
         let lines = node_lines(story, &story.disk);
         panel(page, "Disk used by node, percent of its capacity", "%", Scale::Linear(100.0), &story.disk, lines, "mid");
     }
-    for (name, series) in story.signals.iter().filter(|(_, series)| !series.is_empty()).take(SIGNALS) {
+    for (name, series) in story.signals.iter().filter(|(_, series)| !series.is_empty()) {
         let top = series.iter().filter_map(Series::max).fold(0.0, f64::max);
         let lines = node_lines(story, series);
         panel(page, &name.replace(['_', '-'], " "), "", Scale::linear(top), series, lines, "low");
     }
     time_axis(page, story.end_ms);
-    if story.signals.len() > SIGNALS {
-        let names: Vec<&str> = story.signals.keys().skip(SIGNALS).map(String::as_str).collect();
-        let _ = write!(page, "<p>Not drawn: {}.</p>", Text(&names.join(", ")));
+    if !story.not_drawn.is_empty() {
+        let _ = write!(page, "<p>Not drawn: {}.</p>", Text(&story.not_drawn.join(", ")));
     }
     page.push_str("</figure>");
     let data = json!({ "end": story.end_ms, "at": story.at_ms, "panels": data }).to_string().replace('<', "\\u003c");

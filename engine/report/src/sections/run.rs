@@ -257,7 +257,9 @@ fn environment(document: &Document) -> Vec<(String, String)> {
         ("Seed".into(), started.seed.to_string()),
         ("Keep machines".into(), keep.into()),
     ];
+    facts.extend(started.deadline_ms.map(|ms| ("Deadline".into(), clock(ms))));
     facts.extend(started.environment.iter().cloned());
+    facts.extend(started.backend_options.iter().map(|(name, value)| (format!("Backend's {name}"), value.clone())));
     let input = |(name, value): (&String, &serde_json::Value)| {
         let set = if started.set.contains_key(name) { " (set on the command line)" } else { "" };
         (format!("Input {name}"), format!("{}{set}", super::text(value)))

@@ -182,6 +182,8 @@ pub fn started(workflow: &str, steps: &[(&str, &str)]) -> RunStarted {
         inputs: BTreeMap::from([("rate".into(), json!(9850)), ("database".into(), json!("scylla 2025.2"))]),
         set: BTreeMap::from([("rate".into(), "9850/s".into())]),
         seed: 42,
+        backend_options: Default::default(),
+        deadline_ms: None,
         keep: Keep::Never,
         plugins: plugins.iter().map(plugin).collect(),
         steps: steps.iter().map(facts).collect(),
@@ -421,5 +423,24 @@ pub fn hostile() -> Run {
     run.call(20, evil, "report/report.publish", sections, Value::Null);
     run.end(20, evil, 1, Err(CallError::new(evil, evil, evil)));
     run.at(20, Event::RunEnded { verdict: Verdict::Fail, reasons: vec![evil.into(), evil.into()], wall_s: 1.0 });
+    run
+}
+
+/// Six hours with twelve nodes and eight noisy signals: as much as a page has to take.
+pub fn large() -> Run {
+    let mut run = Run::new(started("large", &STEPS));
+    for from in (0..21_600).step_by(30) {
+        let rate = 400.0 + 30.0 * run.random();
+        run.load("loader-1", from, from + 30, 1_000.0, &[("read", rate, 0.4, 2.0), ("write", rate, 0.3, 1.0)]);
+    }
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for at in (0..21_600).step_by(10) {
+        let mut nodes = Vec::new();
+        for number in 1..13 {
+            let signals: Vec<_> = names.iter().map(|name| (*name, run.random() * 1_000.0)).collect();
+            nodes.push(node(number, false, 40.0 + 50.0 * run.random(), &signals));
+        }
+        run.telemetry.push(TelemetrySample { at: at * 1_000, nodes });
+    }
     run
 }
