@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wfe_core::backend::Backend;
-use wfe_live::{Local, LocalOptions, Static};
+use wfe_live::{Local, LocalOptions, Static, StaticOptions};
 use wfe_sim::{Faults, Sim};
 
 use crate::args::{BackendArgs, BackendName};
@@ -47,7 +47,8 @@ pub fn make(name: BackendName, options: &BTreeMap<String, String>) -> Result<Arc
         BackendName::Local => Arc::new(Local::new(LocalOptions::default())),
         BackendName::Static => {
             let points = options.get(CONTACT_POINTS).map(String::as_str).unwrap_or_default();
-            Arc::new(Static::new(points.split(',').map(str::to_owned).collect()))
+            let points = points.split(',').map(str::to_owned).collect();
+            Arc::new(Static::new(points, StaticOptions::default()))
         }
     })
 }

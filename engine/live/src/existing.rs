@@ -248,6 +248,15 @@ impl Backend for Static {
         self.answer(context, call).boxed()
     }
 
+    fn recorded_until<'a>(&'a self, moment: wfe_core::Millis) -> BoxFuture<'a, ()> {
+        async move {
+            if let Some(world) = self.world.get() {
+                world.loads.recorded_until(moment).await;
+            }
+        }
+        .boxed()
+    }
+
     fn close<'a>(&'a self) -> BoxFuture<'a, Result<(), CallError>> {
         async move {
             if let Some(world) = self.world.get() {

@@ -20,13 +20,14 @@ mod wire;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use wfe_core::backend::{Answered, Run};
 use wfe_core::capability::load::{Spec, Status};
-use wfe_core::{Call, CallError};
+use wfe_core::{Call, CallError, Millis};
 
 use crate::control::Login;
 use crate::lock;
@@ -187,6 +188,21 @@ impl Loads {
             let _ = thread.join();
         }
         self.status(name)
+    }
+
+    /// Answers when every interval that ended until that moment is handed over; a load's thread that hangs is not
+    /// waited for longer than two intervals.
+    pub async fn recorded_until(&self, moment: Millis) {
+        const LOOK_MS: Millis = 20;
+        let clock = &self.run.clock;
+        let patience = clock.now() + 2 * self.options.interval_ms;
+        let behind = || {
+            let whole = |load: &Arc<Load>| load.shared.recorded_ms.load(Ordering::Acquire) + self.options.interval_ms;
+            lock(&self.known).values().any(|load| load.shared.is_live() && whole(load) <= moment)
+        };
+        while behind() && clock.now() < patience {
+            clock.sleep_until(clock.now() + LOOK_MS).await;
+        }
     }
 
     /// Stops all loads.

@@ -78,6 +78,11 @@ impl Recorder {
         self.from + self.interval_ns
     }
 
+    /// End of the last interval that was handed over, on the run's clock.
+    pub fn recorded_ms(&self) -> Millis {
+        self.zero_ms + self.from / 1_000_000
+    }
+
     /// Operations a second in the last whole interval.
     pub fn rate(&self) -> f64 {
         self.rate

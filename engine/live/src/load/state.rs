@@ -41,6 +41,8 @@ pub struct Shared {
     pub operations: AtomicU64,
     /// Those of them that failed.
     pub errors: AtomicU64,
+    /// End of the last interval that was handed over, on the run's clock.
+    pub recorded_ms: AtomicU64,
     facts: Mutex<Facts>,
 }
 

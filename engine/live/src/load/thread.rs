@@ -164,6 +164,7 @@ impl Drive {
         if !self.recorder.turn(now, self.schedule.as_ref()) {
             return;
         }
+        self.shared.recorded_ms.store(self.recorder.recorded_ms(), Ordering::Release);
         self.shared.interval(self.recorder.rate(), self.schedule.as_ref().map(Schedule::rate));
         self.position.save();
         if let Some(started) = self.started.take() {

@@ -142,8 +142,13 @@ impl Backend for Local {
         self.answer(context, call).boxed()
     }
 
-    fn recorded_until<'a>(&'a self, _moment: wfe_core::Millis) -> BoxFuture<'a, ()> {
-        async move {}.boxed()
+    fn recorded_until<'a>(&'a self, moment: wfe_core::Millis) -> BoxFuture<'a, ()> {
+        async move {
+            if let Some(world) = self.world.get() {
+                world.loads.recorded_until(moment).await;
+            }
+        }
+        .boxed()
     }
 
     fn close<'a>(&'a self) -> BoxFuture<'a, Result<(), CallError>> {
