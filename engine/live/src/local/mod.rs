@@ -2,6 +2,7 @@
 //! process.
 
 mod addresses;
+mod ask;
 mod cluster;
 mod config;
 mod events;
@@ -89,7 +90,7 @@ impl Local {
             Call::OperationsWaitAny(wait) => answer(world.operations.wait_any(clock, context, wait).await?),
             Call::ClusterCreate(create) => answer(cluster::create(world, &context.key, create)?),
             Call::ClusterJoin(join) => answer(cluster::join(world, &context.key, join)?),
-            Call::ClusterNodes(_) | Call::ClusterSnapshot(_) => answer(cluster::nodes(world).await),
+            Call::ClusterNodes(_) | Call::ClusterSnapshot(_) => answer(ask::nodes(world).await),
             Call::ClusterFlush(_) => answer(flush::flush(world).await?),
             Call::CqlQuery(query) => {
                 let session = world.control.session(clock, world.any_node()?).await?;
