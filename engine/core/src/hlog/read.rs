@@ -10,7 +10,7 @@ use hdrhistogram::serialization::Deserializer;
 
 use super::encode::COMPRESSED_COOKIE;
 use super::{CLOSING, Closing, Header, one_line};
-use crate::measure::{Counts, Histogram, Interval, histogram};
+use crate::measure::{Counts, Histogram, Interval};
 
 /// The longest decoded histogram that is believed, bytes: the recorded ones are below 300 KB.
 const LONGEST: u64 = 16 << 20;
@@ -72,46 +72,78 @@ impl Line {
 
 /// Reads a file and hands over its intervals one by one: dense histograms of a whole file would fill the memory.
 pub fn read(text: &str, mut take: impl FnMut(Interval)) -> Log {
-    let mut log = Log::default();
-    let (mut load, mut loader, mut base_s) = (None, None, 0.0);
-    let mut lines: Vec<Line> = Vec::new();
+    let mut reader = Reader::default();
     let mut position = 0;
-    let mut pending: Vec<Damage> = Vec::new();
     for (number, raw) in text.split_inclusive('\n').enumerate() {
         position += raw.len() as u64;
-        let whole = raw.ends_with('\n');
+        reader.line(number + 1, raw, position, &mut take);
+    }
+    reader.finish(position)
+}
+
+/// What stands in the lines so far.
+#[derive(Default)]
+struct Reader {
+    log: Log,
+    load: Option<String>,
+    loader: Option<String>,
+    base_s: f64,
+    /// The lines of the interval that is not closed yet, and what is wrong with it.
+    open: Vec<Line>,
+    damage: Vec<Damage>,
+}
+
+impl Reader {
+    fn line(&mut self, number: usize, raw: &str, position: u64, take: &mut impl FnMut(Interval)) {
+        // A line without its end was torn, even if it looks whole: more would be appended to the same line.
+        if !raw.ends_with('\n') {
+            return;
+        }
         let line = raw.trim();
-        if let Some(value) = comment(line, "#[Load: ") {
-            load = Some(value.to_owned());
-        } else if let Some(value) = comment(line, "#[Loader: ") {
-            loader = Some(value.to_owned());
-        } else if let Some(value) = comment(line, "#[BaseTime: ") {
-            base_s = value.split(' ').next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
-        } else if let Some(value) = comment(line, CLOSING) {
-            let names = (load.as_deref().unwrap_or_default(), loader.as_deref().unwrap_or_default());
-            match close(value, std::mem::take(&mut lines), names) {
-                Ok(interval) if pending.is_empty() => take(interval),
-                Ok(_) => {}
-                Err(problem) => pending.push(Damage { line: number + 1, problem }),
+        if let Some(value) = comment(line, CLOSING) {
+            self.close(number, value, take);
+            self.log.good_bytes = position;
+        } else if line.is_empty() || line.starts_with('#') || line.starts_with('"') {
+            self.header(line);
+            if self.open.is_empty() && self.damage.is_empty() {
+                self.log.good_bytes = position;
             }
-            log.damage.append(&mut pending);
-            log.good_bytes = position;
-        } else if !line.is_empty() && !line.starts_with('#') && !line.starts_with('"') {
+        } else {
             match Line::parse(line) {
-                Ok(parsed) if whole => lines.push(parsed),
-                Ok(_) => {}
-                Err(problem) => pending.push(Damage { line: number + 1, problem }),
+                Ok(parsed) => self.open.push(parsed),
+                Err(problem) => self.damage.push(Damage { line: number, problem }),
             }
-        } else if log.good_bytes == 0 || lines.is_empty() && pending.is_empty() && whole {
-            log.good_bytes = position;
         }
     }
-    if position > log.good_bytes {
-        let bytes = position - log.good_bytes;
-        log.notice = Some(format!("the last {bytes} bytes belong to an interval that was not finished; dropped"));
+
+    fn header(&mut self, line: &str) {
+        if let Some(value) = comment(line, "#[Load: ") {
+            self.load = Some(value.to_owned());
+        } else if let Some(value) = comment(line, "#[Loader: ") {
+            self.loader = Some(value.to_owned());
+        } else if let Some(value) = comment(line, "#[BaseTime: ") {
+            self.base_s = value.split(' ').next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
+        }
     }
-    log.header = load.zip(loader).map(|(load, loader)| Header { load, loader, base_s });
-    log
+
+    fn close(&mut self, number: usize, closing: &str, take: &mut impl FnMut(Interval)) {
+        let names = (self.load.as_deref().unwrap_or_default(), self.loader.as_deref().unwrap_or_default());
+        match close(closing, std::mem::take(&mut self.open), names) {
+            Ok(interval) if self.damage.is_empty() => take(interval),
+            Ok(_) => {}
+            Err(problem) => self.damage.push(Damage { line: number, problem }),
+        }
+        self.log.damage.append(&mut self.damage);
+    }
+
+    fn finish(self, length: u64) -> Log {
+        let mut log = self.log;
+        let rest = length - log.good_bytes;
+        log.notice =
+            (rest > 0).then(|| format!("the last {rest} bytes belong to an interval that was not finished; dropped"));
+        log.header = self.load.zip(self.loader).map(|(load, loader)| Header { load, loader, base_s: self.base_s });
+        log
+    }
 }
 
 fn comment<'a>(line: &'a str, start: &str) -> Option<&'a str> {
@@ -177,10 +209,5 @@ fn decode(text: &str) -> Result<Histogram, String> {
     if counts.is_none_or(|length| length as usize + 40 > v2.len()) {
         return Err("the histogram is shorter than it says".into());
     }
-    let mut decoded = Deserializer::new().deserialize(&mut v2.as_slice()).map_err(|e| format!("the histogram: {e}"))?;
-    // The decoder leaves the maximum of an empty histogram undefined.
-    if decoded.is_empty() {
-        decoded = histogram();
-    }
-    Ok(decoded)
+    Deserializer::new().deserialize(&mut v2.as_slice()).map_err(|e| format!("the histogram: {e}"))
 }
