@@ -78,21 +78,20 @@ impl LoadRecording {
 }
 
 impl Inner {
-    fn write(&mut self, directory: &Path, base_s: f64, interval: &Interval) -> io::Result<()> {
+    /// Records an interval in memory and in its log. One that overlaps another is left out of both.
+    fn take(&mut self, directory: &Path, base_s: f64, interval: Interval) -> io::Result<()> {
         let names = (interval.load.clone(), interval.loader.clone());
-        let mut text = String::new();
+        let Some(lines) = self.writer.record(&mut self.recording, interval) else { return Ok(()) };
         if !self.files.contains_key(&names) {
             let header = Header { load: names.0.clone(), loader: names.1.clone(), base_s };
-            let path = directory.join(header.file_name());
-            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            let mut file = OpenOptions::new().create(true).append(true).open(directory.join(header.file_name()))?;
             if file.metadata()?.len() == 0 {
-                text = header.lines();
+                file.write_all(header.lines().as_bytes())?;
             }
             self.files.insert(names.clone(), file);
         }
-        text += &self.writer.lines(interval);
         let mut file = &self.files[&names];
-        file.write_all(text.as_bytes())
+        file.write_all(lines.as_bytes())
     }
 }
 
@@ -126,9 +125,8 @@ fn logs(directory: &Path) -> io::Result<Vec<PathBuf>> {
 impl IntervalSink for LoadRecording {
     fn push(&self, interval: Interval) {
         let mut inner = self.lock();
-        if let Err(error) = inner.write(&self.directory, self.base_s, &interval) {
+        if let Err(error) = inner.take(&self.directory, self.base_s, interval) {
             inner.broken.get_or_insert_with(|| format!("the HDR logs cannot be written: {error}"));
         }
-        inner.recording.push(interval);
     }
 }

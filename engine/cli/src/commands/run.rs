@@ -88,8 +88,9 @@ fn quoted(word: &str) -> String {
 /// Writes the reports of a finished run and prints its summary or its result; answers the exit code.
 pub fn report(finished: &Finished, json: bool) -> Result<u8, Failure> {
     let entries = journal::read(&finished.directory)?.entries;
-    let telemetry = wfe_report::load_run(&finished.directory).telemetry;
-    let document = Document::new(&finished.state, &entries, &finished.recording, &telemetry);
+    let (telemetry, notices) = wfe_report::load_telemetry(&finished.directory);
+    let mut document = Document::new(&finished.state, &entries, &finished.recording, &telemetry);
+    document.notices.extend(notices);
     write(&document, &finished.directory)?;
     print(&document, &finished.directory, json);
     Ok(finished.state.ended.as_ref().map_or(crate::failure::INFRASTRUCTURE, |ended| ended.verdict.exit_code()))
