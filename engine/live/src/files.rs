@@ -47,16 +47,3 @@ pub fn remove_dir(path: &Path) -> Result<(), CallError> {
         _ => Ok(()),
     }
 }
-
-/// Bytes of all files below a directory. Files that vanish meanwhile count nothing.
-pub fn size_of(path: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(path) else { return 0 };
-    entries
-        .flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
-            Ok(metadata) => metadata.len(),
-            Err(_) => 0,
-        })
-        .sum()
-}

@@ -76,7 +76,7 @@ fn replication() -> u32 {
 }
 
 /// How often the load is looked at.
-const POLL: Duration = Duration::seconds(20.0);
+const POLL: Duration = Duration::seconds(60.0);
 /// How often it is looked at until its first operations have ended, and how many times.
 const FIRST_POLL: Duration = Duration::seconds(2.0);
 const FIRST_POLLS: u32 = 15;

@@ -8,9 +8,9 @@ use wfe_core::capability::cluster::Node;
 
 use crate::control::{PATIENCE_MS, within};
 use crate::local::cluster::blocking;
-use crate::local::types;
 use crate::local::world::{Member, World};
-use crate::{files, lock, nodes};
+use crate::local::{types, usage};
+use crate::{lock, nodes};
 
 /// Asks a node who it is; none when it does not answer.
 pub async fn ask(world: &World, address: SocketAddr) -> Option<nodes::Facts> {
@@ -39,7 +39,7 @@ async fn node(world: &World, member: &Member) -> Option<Node> {
     let machine = world.machine(&member.machine).ok()?.machine;
     let total_bytes = types::describe(&machine.machine_type).map(|known| known.disk_bytes).unwrap_or(0);
     let data = world.directory(&member.machine).join("data");
-    let used_bytes = blocking(move || Ok(files::size_of(&data))).await.unwrap_or(0);
+    let used_bytes = blocking(move || Ok(usage::used_bytes(&data))).await.unwrap_or(0);
     let mut node = Node {
         name: member.name.clone(),
         machine: machine.id,

@@ -14,6 +14,7 @@ mod process;
 mod roles;
 mod tokens;
 mod types;
+mod usage;
 mod world;
 
 use std::collections::BTreeMap;
@@ -119,7 +120,7 @@ impl Backend for Local {
         let environment = vec![
             ("database".into(), format!("Apache Cassandra {}", jars::VERSION)),
             ("heap of a node".into(), format!("{} MiB", self.options.heap_mib)),
-            ("disk usage".into(), "bytes of the files in a node's data directory, against its guardrail".into()),
+            ("disk usage".into(), "bytes of a node's data files, without unfinished compactions, against its guardrail".into()),
         ];
         Facts { name: "local".into(), simulated: false, environment }
     }
