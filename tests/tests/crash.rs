@@ -44,8 +44,8 @@ fn elasticity_killed_at_every_entry() {
                     }
                     let directory = runs.path().join(format!("killed-{kept}"));
                     killed(&directory, &left, &planned);
-                    let resumed = resume(&planned, &directory)
-                        .unwrap_or_else(|e| panic!("killed after entry {kept}: {e}"));
+                    let resumed =
+                        resume(&planned, &directory).unwrap_or_else(|e| panic!("killed after entry {kept}: {e}"));
                     let found = result(&resumed);
                     assert!(found == expected, "killed after entry {kept}:\n{found:#}\ninstead of\n{expected:#}");
                     let left = resumed.state.ledger.resources().filter(|r| r.state != ResourceState::Deleted);

@@ -1,6 +1,8 @@
 //! Repository tasks: `cargo xtask TASK`.
 
+mod debian;
 mod plugins;
+mod test;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,6 +14,7 @@ const USAGE: &str = "\
 Usage: cargo xtask TASK
 
 Tasks:
+  test              Check everything: format, lints, all tests, a real Cassandra's too, the committed components
   plugins           Build the plugins into plugins/components
   plugins --check   Build them elsewhere and compare: fails when the committed ones are not what the sources give";
 
@@ -19,6 +22,7 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let outcome = match &arguments[..] {
+        ["test"] => test::test(),
         ["plugins"] => plugins::build(),
         ["plugins", "--check"] => plugins::check(),
         [] | ["-h" | "--help" | "help"] => {

@@ -47,12 +47,7 @@ pub fn line(entry: &Entry) -> Option<String> {
 }
 
 /// What a call tells people.
-fn said(
-    step: &str,
-    name: &str,
-    arguments: &serde_json::Value,
-    error: Option<&wfe_core::CallError>,
-) -> Option<String> {
+fn said(step: &str, name: &str, arguments: &serde_json::Value, error: Option<&wfe_core::CallError>) -> Option<String> {
     if let Some(error) = error {
         return Some(format!("{step}: {name} answered ({}, {}): {}", error.kind, error.code, error.message));
     }

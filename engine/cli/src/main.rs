@@ -42,9 +42,15 @@ fn main() -> ExitCode {
 
 /// Warnings of the engine itself go to stderr; `WFE_LOG` asks for more.
 fn init_tracing() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("WFE_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("off,wfe=warn,wfe_runner=warn,wfe_live=warn,wfe_sim=warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().with_target(false).init();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("WFE_LOG").unwrap_or_else(|_| {
+        tracing_subscriber::EnvFilter::new("off,wfe=warn,wfe_runner=warn,wfe_live=warn,wfe_sim=warn")
+    });
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Failure> {
@@ -62,7 +68,9 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Report(args) => commands::report::report(args),
         Command::Logs(args) => commands::logs::logs(args),
         Command::Plugin { command: PluginCommand::List } => commands::plugin::list(),
-        Command::Plugin { command: PluginCommand::Inspect { plugin, json } } => commands::plugin::inspect(&plugin, json),
+        Command::Plugin { command: PluginCommand::Inspect { plugin, json } } => {
+            commands::plugin::inspect(&plugin, json)
+        }
         Command::Schema => commands::schema::schema(),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "wfe", &mut std::io::stdout());

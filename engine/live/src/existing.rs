@@ -52,7 +52,7 @@ impl Static {
     }
 
     fn target(&self, contacts: &[SocketAddr]) -> Target {
-        Target { nodes: contacts.to_vec(), login: self.options.login.clone() }
+        Target { nodes: contacts.to_vec(), login: self.options.login.clone(), compaction: None }
     }
 
     async fn connect(&self, run: Run, history: &[Answered]) -> Result<World, CallError> {

@@ -7,8 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::run;
-use crate::Result;
+use crate::{Result, debian};
 
 /// The target of guests.
 pub const TARGET: &str = "wasm32-unknown-unknown";
@@ -43,9 +42,8 @@ impl Toolchain {
         if Path::new(&libraries).is_dir() {
             return Ok(Self { version: answer("rustc", &["--version"])?, linker: None });
         }
-        if is_root() && Path::new("/usr/bin/apt-get").exists() {
-            eprintln!("installing {}", DEBIAN_PACKAGES.join(", "));
-            run(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends"]).args(DEBIAN_PACKAGES))?;
+        if debian::can_install() {
+            debian::install(&DEBIAN_PACKAGES)?;
         }
         Self::debian()?.ok_or_else(|| ADVICE.into())
     }
@@ -85,8 +83,4 @@ fn answer(program: &str, arguments: &[&str]) -> Result<String> {
         return Err(format!("{program} {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)).into());
     }
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
-}
-
-fn is_root() -> bool {
-    answer("id", &["-u"]).is_ok_and(|id| id == "0")
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use wfe_core::backend::Backend;
 use wfe_core::quantity;
 use wfe_report::Document;
-use wfe_runner::run::{Finished, Options, Run};
 use wfe_runner::journal;
+use wfe_runner::run::{Finished, Options, Run};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -46,9 +46,10 @@ fn options(
     backend_options: BTreeMap<String, String>,
     simulated: bool,
 ) -> Result<Options, Failure> {
-    let deadline = args.deadline.as_ref().map(|text| {
-        quantity::parse_millis(text).map_err(|e| Failure::request(format!("--deadline: {e}")))
-    });
+    let deadline = args
+        .deadline
+        .as_ref()
+        .map(|text| quantity::parse_millis(text).map_err(|e| Failure::request(format!("--deadline: {e}"))));
     Ok(Options {
         runs: args.runs.runs_dir.clone(),
         file: args.file.display().to_string(),
@@ -98,9 +99,8 @@ pub fn report(finished: &Finished, json: bool) -> Result<u8, Failure> {
 
 /// Writes all reports into the run's directory.
 pub fn write(document: &Document, directory: &Path) -> Result<(), Failure> {
-    wfe_report::write_all(document, directory).map_err(|e| {
-        Failure::infrastructure(format!("the reports in {} cannot be written: {e}", directory.display()))
-    })
+    wfe_report::write_all(document, directory)
+        .map_err(|e| Failure::infrastructure(format!("the reports in {} cannot be written: {e}", directory.display())))
 }
 
 /// Prints the summary of a run, or its `result.json`.

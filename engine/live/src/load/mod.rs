@@ -60,6 +60,8 @@ pub struct Target {
     pub nodes: Vec<SocketAddr>,
     /// As whom.
     pub login: Option<Login>,
+    /// How the tables of loads are compacted, as CQL writes it; none leaves it to the database.
+    pub compaction: Option<&'static str>,
 }
 
 /// What a load's thread is told.

@@ -8,7 +8,7 @@ use crate::load::{Checked, KEYSPACE};
 use crate::nodes;
 
 /// Creates what is missing; refuses a keyspace with another number of copies.
-pub async fn ensure(session: &Session, spec: &Checked) -> Result<(), CallError> {
+pub async fn ensure(session: &Session, spec: &Checked, compaction: Option<&str>) -> Result<(), CallError> {
     let center = nodes::facts(session).await?.data_center;
     let keyspace = format!(
         "CREATE KEYSPACE IF NOT EXISTS {KEYSPACE} WITH replication = \
@@ -18,12 +18,14 @@ pub async fn ensure(session: &Session, spec: &Checked) -> Result<(), CallError> 
     change(session, &keyspace).await?;
     check_copies(session, &center, spec.replication).await?;
     let table = table(spec.shape);
+    let compaction = compaction.map(|text| format!(" AND compaction = {text}")).unwrap_or_default();
     // Cassandra's way to say it, then ScyllaDB's.
-    let off = change(session, &format!("{table} WITH compression = {{'enabled': 'false'}}")).await;
+    let off = change(session, &format!("{table} WITH compression = {{'enabled': 'false'}}{compaction}")).await;
     match off {
         Ok(()) => Ok(()),
         Err(error) => {
-            let other = change(session, &format!("{table} WITH compression = {{'sstable_compression': ''}}")).await;
+            let other =
+                change(session, &format!("{table} WITH compression = {{'sstable_compression': ''}}{compaction}")).await;
             other.map_err(|_| error)
         }
     }

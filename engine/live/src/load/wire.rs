@@ -58,7 +58,7 @@ async fn connect(target: &Target, spec: &Checked) -> Result<Wire, CallError> {
         .build()
         .await
         .map_err(|e| failed("connect to the database", e))?;
-    schema::ensure(&session, spec).await?;
+    schema::ensure(&session, spec, target.compaction).await?;
     let shape = spec.shape;
     let table = format!("{KEYSPACE}.{}", shape.table());
     let (names, marks) = (shape.list(|n| format!("c{n}")), shape.list(|_| "?".into()));

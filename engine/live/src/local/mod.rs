@@ -120,7 +120,10 @@ impl Backend for Local {
         let environment = vec![
             ("database".into(), format!("Apache Cassandra {}", jars::VERSION)),
             ("heap of a node".into(), format!("{} MiB", self.options.heap_mib)),
-            ("disk usage".into(), "bytes of a node's data files, without unfinished compactions, against its guardrail".into()),
+            (
+                "disk usage".into(),
+                "bytes of a node's data files, without unfinished compactions, against its guardrail".into(),
+            ),
         ];
         Facts { name: "local".into(), simulated: false, environment }
     }

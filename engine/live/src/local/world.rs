@@ -20,6 +20,11 @@ use crate::local::roles;
 use crate::operations::Operations;
 use crate::{files, lock, monotonic};
 
+/// Compaction in small pieces: a small disk has no room for a second copy of half of its data, and the guardrail counts
+/// what a finished compaction has not deleted yet.
+const COMPACTION: &str = "{'class': 'UnifiedCompactionStrategy', 'scaling_parameters': 'T4', 'base_shard_count': '8', \
+                          'target_sstable_size': '4MiB', 'min_sstable_size': '1MiB'}";
+
 /// A machine as its `machine.json` has it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MachineRecord {
@@ -147,7 +152,7 @@ impl World {
     /// The nodes that a load can be sent to.
     pub fn target(&self) -> Target {
         let nodes = self.members_up().iter().filter_map(|member| self.cql_address(member).ok()).collect();
-        Target { nodes, login: Some(roles::user()) }
+        Target { nodes, login: Some(roles::user()), compaction: Some(COMPACTION) }
     }
 
     /// A node that is up.

@@ -12,8 +12,8 @@ use wfe_core::CallError;
 use wfe_core::call::class_of;
 
 use super::attempt::Guest;
-use crate::plugin::engine::TICKS_WITHOUT_CALL;
 use super::values::{from_json, to_json};
+use crate::plugin::engine::TICKS_WITHOUT_CALL;
 
 /// The name of a function as [`wfe_core::call::NAMES`] has it: `wfe:cloud/machines@0.1.0` and `create` give
 /// `cloud/machines.create`. None for another vendor's interface.

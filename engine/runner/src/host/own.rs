@@ -95,9 +95,7 @@ fn encoded(histogram: &Histogram) -> Result<Value, CallError> {
 }
 
 fn decoded(encoded: &[u8]) -> Result<Histogram, CallError> {
-    let bytes = base64::engine::general_purpose::STANDARD
-        .decode(encoded)
-        .map_err(|e| bad_histogram(&e.to_string()))?;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).map_err(|e| bad_histogram(&e.to_string()))?;
     hdrhistogram::serialization::Deserializer::new()
         .deserialize(&mut bytes.as_slice())
         .map_err(|e| bad_histogram(&e.to_string()))

@@ -77,10 +77,8 @@ impl Run {
             own.map(|measured| measured.measurement.clone()).collect::<Vec<_>>()
         });
         for measurement in measurements {
-            let results = self
-                .services
-                .recording
-                .with(|recording| limits::evaluate(&planned.limits, recording, &measurement));
+            let results =
+                self.services.recording.with(|recording| limits::evaluate(&planned.limits, recording, &measurement));
             for result in results {
                 recorder.record(Event::LimitChecked { step: step.to_owned(), result })?;
             }
@@ -161,9 +159,9 @@ impl Run {
     /// Makes a call of the engine's own, journaled as a plugin's is.
     async fn engine_call(&self, call: Call) -> Result<Result<Value, CallError>, RunError> {
         let services = &self.services;
-        let (run, workflow, number) = services.recorder.with_state(|state| {
-            (state.started.run.clone(), state.started.workflow.clone(), state.next_n)
-        });
+        let (run, workflow, number) = services
+            .recorder
+            .with_state(|state| (state.started.run.clone(), state.started.workflow.clone(), state.next_n));
         let arguments = call.arguments();
         let id = CallId {
             step: ENGINE.into(),

@@ -67,14 +67,7 @@ impl Run {
         let seed = started.seed;
         let recorder = Recorder::begin(journal, clock.clone(), Event::RunStarted(Box::new(started)), reporters)?;
         let services = Arc::new(Services { recorder, backend, clock, recording, seed });
-        Ok(Self {
-            plan,
-            plugins,
-            services,
-            directory,
-            telemetry_ms: options.telemetry_ms,
-            replays: BTreeMap::new(),
-        })
+        Ok(Self { plan, plugins, services, directory, telemetry_ms: options.telemetry_ms, replays: BTreeMap::new() })
     }
 
     /// Carries on with a run whose owner is gone. `plan` comes from the run's own copy of its workflow.
