@@ -63,7 +63,10 @@ fn a_run_that_is_over_is_not_resumed() {
     let runs = tempfile::tempdir().unwrap();
     let whole = rehearse(&planned, runs.path(), 1);
     let refused = resume(&planned, &whole.directory).err().expect("a run that is over is refused");
-    assert_eq!(refused, "the run cannot be resumed: it is over, with verdict pass");
+    assert_eq!(
+        refused,
+        "the run cannot be resumed: it is over, with verdict pass; `wfe report` makes its reports again"
+    );
 }
 
 #[test]

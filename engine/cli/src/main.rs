@@ -1,5 +1,8 @@
 //! The command line: arguments in, a report or a clear message out, an exit code that says how it went.
 
+#[macro_use]
+mod output;
+
 mod args;
 mod backends;
 mod commands;
@@ -34,7 +37,7 @@ fn main() -> ExitCode {
     match dispatch(Cli::parse()) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("{}", failure.message);
+            errln!("{}", failure.message);
             ExitCode::from(failure.code)
         }
     }
@@ -55,7 +58,7 @@ fn init_tracing() {
 
 fn dispatch(cli: Cli) -> Result<u8, Failure> {
     let Some(command) = cli.command else {
-        print!("{WELCOME}");
+        out!("{WELCOME}");
         return Ok(0);
     };
     match command {
@@ -73,7 +76,9 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         }
         Command::Schema => commands::schema::schema(),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "wfe", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "wfe", &mut script);
+            out!("{}", String::from_utf8_lossy(&script));
             Ok(0)
         }
     }

@@ -26,7 +26,7 @@ struct Lines;
 impl Reporter for Lines {
     fn recorded(&mut self, entry: &Entry, _: &RunState) {
         if let Some(line) = line(entry) {
-            eprintln!("{line}");
+            errln!("{line}");
         }
     }
 }

@@ -26,11 +26,11 @@ pub fn listen(simulated: bool) -> Cancel {
                 _ = terminate.recv() => "SIGTERM",
             };
             if asked {
-                eprintln!("ended at once; `wfe resume` carries on and cleans up");
+                errln!("ended at once; `wfe resume` carries on and cleans up");
                 std::process::exit(CANCELLED);
             }
             asked = true;
-            eprintln!("{name}: ending in order; once more ends at once and may leave machines behind");
+            errln!("{name}: ending in order; once more ends at once and may leave machines behind");
             sender.send_replace(Some(name.to_owned()));
         }
     });

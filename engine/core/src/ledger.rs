@@ -35,11 +35,14 @@ pub struct Resource {
     pub reason: Option<String>,
     /// What an hour of it costs, US dollars.
     pub hourly_usd: Option<f64>,
+    /// Whether the engine has said what became of it.
+    pub settled: bool,
 }
 
 /// Everything that the run made, by kind and id.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Ledger {
+    #[serde(serialize_with = "as_list")]
     entries: BTreeMap<(String, String), Resource>,
 }
 
@@ -52,6 +55,12 @@ impl Ledger {
     /// The resources of a kind that may still exist.
     pub fn live<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Resource> {
         self.resources().filter(move |resource| resource.kind == kind && resource.state == ResourceState::Live)
+    }
+
+    /// The resources of a kind of which the engine has not yet said what became of them; a plugin may have given some of
+    /// them back.
+    pub fn unsettled<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Resource> {
+        self.resources().filter(move |resource| resource.kind == kind && !resource.settled)
     }
 
     /// How many machines a step has made, gone ones included.
@@ -67,7 +76,7 @@ impl Ledger {
                 let hours = resource.ended.unwrap_or(now).saturating_sub(resource.created) as f64 / 3_600_000.0;
                 resource.hourly_usd.map(|price| price * hours)
             })
-            .sum()
+            .try_fold(0.0, |sum, cost| Some(sum + cost?))
     }
 
     /// Takes what an event says of resources.
@@ -93,6 +102,9 @@ impl Ledger {
             }
             Event::ResourceSettled { kind, id, state, reason, hourly_usd } => {
                 self.settle(at, kind, id, *state, reason.clone(), *hourly_usd);
+                if let Some(resource) = self.entries.get_mut(&(kind.clone(), id.clone())) {
+                    resource.settled = true;
+                }
             }
             _ => {}
         }
@@ -109,6 +121,7 @@ impl Ledger {
             state: ResourceState::Live,
             reason: None,
             hourly_usd: None,
+            settled: false,
         };
         self.entries.entry((kind.into(), id.into())).or_insert(resource);
     }
@@ -130,4 +143,11 @@ impl Ledger {
             resource.ended.get_or_insert(at);
         }
     }
+}
+
+fn as_list<S: serde::Serializer>(
+    entries: &BTreeMap<(String, String), Resource>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(entries.values())
 }

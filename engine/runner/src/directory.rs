@@ -46,6 +46,10 @@ pub fn create(runs: &Path, workflow: &str) -> Result<(String, PathBuf), Director
     let seconds = humantime::format_rfc3339_seconds(wall()).to_string();
     let stamp: String = seconds.chars().filter(char::is_ascii_digit).collect();
     let name: String = workflow.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    let name = match name.trim_matches('-') {
+        "" => "run",
+        name => name,
+    };
     let made = tempfile::Builder::new()
         .prefix(&format!("{name}-{}-{}-", &stamp[..8], &stamp[8..]))
         .rand_bytes(4)

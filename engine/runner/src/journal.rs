@@ -5,7 +5,7 @@
 //! changes nothing outside its process, so its journal is written but not synced: it survives `kill -9`.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,15 +112,19 @@ impl Journal {
         Self::own(file, path, durable)
     }
 
-    /// Opens the journal of a run to carry on after its last whole entry.
-    pub fn reopen(directory: &Path, whole_bytes: u64, durable: bool) -> Result<Self, JournalError> {
+    /// Takes ownership of a run's journal, then reads it: in this order, because its owner may still write.
+    pub fn reopen(directory: &Path) -> Result<(Self, Contents), JournalError> {
         let path = directory.join(FILE);
         let file = OpenOptions::new().append(true).open(&path);
-        let journal = Self::own(file, path, durable)?;
-        let mut file = journal.file.as_ref();
-        let cut = file.set_len(whole_bytes).and_then(|()| file.seek(SeekFrom::End(0)));
-        cut.map_err(|source| journal.io("dropping a torn last line", source))?;
-        Ok(journal)
+        let journal = Self::own(file, path, true)?;
+        Ok((journal, read(directory)?))
+    }
+
+    /// Cuts a torn last line off, to write after the last whole entry. `durable` says whether [`Journal::sync`] syncs.
+    pub fn carry_on(self, whole_bytes: u64, durable: bool) -> Result<Self, JournalError> {
+        let cut = self.file.set_len(whole_bytes);
+        cut.map_err(|source| self.io("dropping a torn last line", source))?;
+        Ok(Self { durable, ..self })
     }
 
     fn own(file: io::Result<File>, path: PathBuf, durable: bool) -> Result<Self, JournalError> {

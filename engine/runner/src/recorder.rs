@@ -71,7 +71,9 @@ impl Recorder {
         self.journal.write(&entry)?;
         inner.state.apply(&entry)?;
         inner.report(&entry);
-        self.changed.notify_one();
+        if may_change_what_is_next(&entry.event) {
+            self.changed.notify_one();
+        }
         Ok(entry.at)
     }
 
@@ -87,13 +89,22 @@ impl Recorder {
         look(&self.lock().state)
     }
 
-    /// Answers after something was recorded since the last time it answered.
+    /// Answers after something was recorded, since the last time it answered, that may change what is next.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Of a plugin's calls only the one that says it is ready does.
+fn may_change_what_is_next(event: &Event) -> bool {
+    match event {
+        Event::CallIntended(_) => false,
+        Event::CallAnswered { id, .. } => id.name == "step/context.ready",
+        _ => true,
     }
 }
 

@@ -14,6 +14,9 @@ use wfe_core::measure::{Interval, Measurement, Recording};
 /// Name of the directory of HDR logs in a run's directory.
 pub const DIRECTORY: &str = "hdr";
 
+/// Where logs of an earlier life wait until the backend has told everything again.
+const ASIDE: &str = "hdr.before";
+
 /// The recorded load of a run.
 pub struct LoadRecording {
     directory: PathBuf,
@@ -29,14 +32,25 @@ struct Inner {
 }
 
 impl LoadRecording {
-    /// A recording that begins anew: logs of an earlier life are removed, because the backend tells everything again.
-    /// `base_s` is the wall time of the run's beginning, seconds since 1970.
+    /// A recording that begins anew: logs of an earlier life are put aside, because the backend tells everything again;
+    /// [`Self::settle`] says what becomes of them. `base_s` is the wall time of the run's beginning, seconds since 1970.
     pub fn anew(run: &Path, base_s: f64) -> io::Result<Self> {
-        let directory = run.join(DIRECTORY);
-        if directory.exists() {
-            fs::remove_dir_all(&directory)?;
+        let (directory, aside) = (run.join(DIRECTORY), run.join(ASIDE));
+        if directory.exists() && !aside.exists() {
+            fs::rename(&directory, &aside)?;
         }
+        remove(&directory)?;
         Self::over(directory, base_s, Recording::default())
+    }
+
+    /// Forgets the logs that were put aside when the backend has told everything again, and takes them back otherwise.
+    pub fn settle(&self, told: bool) -> io::Result<()> {
+        let aside = self.directory.with_file_name(ASIDE);
+        if told || !aside.exists() {
+            return remove(&aside);
+        }
+        remove(&self.directory)?;
+        fs::rename(&aside, &self.directory)
     }
 
     /// A recording that carries on after the logs of an earlier life, whose torn ends are cut off. Also says, for
@@ -92,6 +106,13 @@ impl Inner {
         }
         let mut file = &self.files[&names];
         file.write_all(lines.as_bytes())
+    }
+}
+
+fn remove(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
     }
 }
 

@@ -34,7 +34,7 @@ fn print(directory: &Path, step: Option<&str>, shown: &mut usize) -> Result<bool
     let entries = journal::read(directory)?.entries;
     for entry in entries.iter().skip(*shown).filter(|entry| step.is_none_or(|step| is_about(entry, step))) {
         if let Some(line) = line(entry) {
-            println!("{line}");
+            outln!("{line}");
         }
     }
     *shown = entries.len();

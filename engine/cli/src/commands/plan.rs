@@ -10,7 +10,7 @@ use wfe_core::verdict::Verdict;
 use wfe_runner::run::{Cancel, Options, Run};
 
 use crate::args::{BackendName, PlanArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, INFRASTRUCTURE};
 use crate::journal_lines::time;
 use crate::workflow::{Ready, choice, directory_of, prepare};
 use crate::{backends, commands, runtime};
@@ -21,13 +21,13 @@ pub fn plan(args: PlanArgs) -> Result<u8, Failure> {
         let shown = args.file.display().to_string();
         let ready = prepare(&args.file, &shown, directory_of(&args.file), &choice(&args.choice)).await?;
         if args.dot {
-            print!("{}", ready.plan.graphviz());
+            out!("{}", ready.plan.graphviz());
             return Ok(0);
         }
         let plan = ready.plan.clone();
         let state = rehearse(ready, shown, args.seed).await?;
         print(&plan, &state);
-        Ok(0)
+        Ok(state.ended.map_or(INFRASTRUCTURE, |ended| ended.verdict.exit_code()))
     })
 }
 
@@ -42,7 +42,7 @@ async fn rehearse(ready: Ready, file: String, seed: u64) -> Result<RunState, Fai
         set: BTreeMap::new(),
         seed,
         keep: Keep::Never,
-        deadline_ms: None,
+        deadline_ms: ready.plan.deadline_ms,
         backend_options: BTreeMap::new(),
         command: String::new(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -53,24 +53,24 @@ async fn rehearse(ready: Ready, file: String, seed: u64) -> Result<RunState, Fai
 }
 
 fn print(plan: &Plan, state: &RunState) {
-    println!("{}: {} steps; times and costs come from a rehearsal (SIMULATED)\n", plan.name, plan.steps.len());
-    println!("{:16} {:18} {:>9} {:>9}  AFTER", "STEP", "USES", "STARTS", "TAKES");
+    outln!("{}: {} steps; times and costs come from a rehearsal (SIMULATED)\n", plan.name, plan.steps.len());
+    outln!("{:16} {:18} {:>9} {:>9}  AFTER", "STEP", "USES", "STARTS", "TAKES");
     for step in &plan.steps {
         let attempt = state.attempt(&step.id);
         let starts = attempt.map_or("-".into(), |attempt| time(attempt.started));
         let took = attempt.and_then(|attempt| Some(time(attempt.ended? - attempt.started)));
-        println!("{:16} {:18} {starts:>9} {:>9}  {}", step.id, step.uses, took.unwrap_or("-".into()), after(step));
+        outln!("{:16} {:18} {starts:>9} {:>9}  {}", step.id, step.uses, took.unwrap_or("-".into()), after(step));
     }
-    println!("\nmachines");
+    outln!("\nmachines");
     for (description, count) in machines(state) {
-        println!("  {count} × {description}");
+        outln!("  {count} × {description}");
     }
     match state.ledger.cost_usd(state.now) {
-        Some(cost) => println!("\ntakes {}, costs about {cost:.2} US dollars", time(state.now)),
-        None => println!("\ntakes {}; the cost is not known", time(state.now)),
+        Some(cost) => outln!("\ntakes {}, costs about {cost:.2} US dollars", time(state.now)),
+        None => outln!("\ntakes {}; the cost is not known", time(state.now)),
     }
     if let Some(ended) = state.ended.as_ref().filter(|ended| ended.verdict != Verdict::Pass) {
-        println!("the rehearsal ends with {}: {}", ended.verdict.word(), ended.reasons.join("; "));
+        outln!("the rehearsal ends with {}: {}", ended.verdict.word(), ended.reasons.join("; "));
     }
 }
 

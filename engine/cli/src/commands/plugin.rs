@@ -15,7 +15,7 @@ pub fn list() -> Result<u8, Failure> {
     let plugins = runtime(false)?.block_on(Plugins::builtin())?;
     for (name, loaded) in plugins.iter() {
         let summary = loaded.description.kinds.first().map_or("", |kind| kind.summary.as_str());
-        println!("{name:16} {summary}");
+        outln!("{name:16} {summary}");
     }
     Ok(0)
 }
@@ -32,33 +32,33 @@ pub fn inspect(name: &str, json: bool) -> Result<u8, Failure> {
         )));
     };
     match json {
-        true => println!("{}", json!({ "plugin": loaded.facts, "kinds": loaded.description.kinds })),
+        true => outln!("{}", json!({ "plugin": loaded.facts, "kinds": loaded.description.kinds })),
         false => print(loaded),
     }
     Ok(0)
 }
 
 fn print(loaded: &Loaded) {
-    println!("plugin      {}", loaded.facts.name);
-    println!("digest      sha256:{}", loaded.facts.digest);
-    println!("size        {} bytes", loaded.facts.size);
-    println!("can call    {}", loaded.facts.imports.iter().cloned().collect::<Vec<_>>().join("\n            "));
+    outln!("plugin      {}", loaded.facts.name);
+    outln!("digest      sha256:{}", loaded.facts.digest);
+    outln!("size        {} bytes", loaded.facts.size);
+    outln!("can call    {}", loaded.facts.imports.iter().cloned().collect::<Vec<_>>().join("\n            "));
     for kind in &loaded.description.kinds {
         print_kind(kind);
     }
 }
 
 fn print_kind(kind: &StepKind) {
-    println!("\n{}: {}", kind.name, kind.summary);
+    outln!("\n{}: {}", kind.name, kind.summary);
     if kind.background {
-        println!("  runs in the background (`background: true`)");
+        outln!("  runs in the background (`background: true`)");
     }
     if !kind.phases.is_empty() {
-        println!("  phases: {}", kind.phases.join(", "));
+        outln!("  phases: {}", kind.phases.join(", "));
     }
-    println!("  with:");
+    outln!("  with:");
     print_properties(&kind.parameters);
-    println!("  outputs:");
+    outln!("  outputs:");
     print_properties(&kind.outputs);
 }
 
@@ -68,6 +68,6 @@ fn print_properties(schema: &Value) {
         let ty = property["format"].as_str().or(property["type"].as_str()).unwrap_or("");
         let need = if required.contains(&name.as_str()) { "" } else { " (optional)" };
         let text = property["description"].as_str().unwrap_or_default();
-        println!("    {name:16} {ty}{need}  {text}");
+        outln!("    {name:16} {ty}{need}  {text}");
     }
 }

@@ -16,7 +16,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
     let contents = journal::read(&directory)?;
     if contents.torn_bytes > 0 {
-        eprintln!("notice: the journal's last line is torn ({} bytes) and is dropped", contents.torn_bytes);
+        errln!("notice: the journal's last line is torn ({} bytes) and is dropped", contents.torn_bytes);
     }
     let state = RunState::fold(&contents.entries).map_err(|e| Failure::infrastructure(e.to_string()))?;
     let started = state.started;

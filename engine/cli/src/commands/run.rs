@@ -5,13 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wfe_core::backend::Backend;
-use wfe_core::quantity;
+use wfe_core::error::kind;
+use wfe_core::state::RunState;
+use wfe_core::verdict::Verdict;
+use wfe_core::{CallError, quantity};
 use wfe_report::Document;
 use wfe_runner::journal;
 use wfe_runner::run::{Finished, Options, Run};
 
 use crate::args::RunArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, INFRASTRUCTURE, REQUEST};
 use crate::workflow::{Ready, choice, directory_of, prepare};
 use crate::{backends, progress, runtime, signals};
 
@@ -94,7 +97,18 @@ pub fn report(finished: &Finished, json: bool) -> Result<u8, Failure> {
     document.notices.extend(notices);
     write(&document, &finished.directory)?;
     print(&document, &finished.directory, json);
-    Ok(finished.state.ended.as_ref().map_or(crate::failure::INFRASTRUCTURE, |ended| ended.verdict.exit_code()))
+    Ok(exit_code(&finished.state))
+}
+
+/// The exit code of a run that is over. Where plugins were only asked for what makes no sense, the request is wrong.
+fn exit_code(state: &RunState) -> u8 {
+    let Some(ended) = &state.ended else { return INFRASTRUCTURE };
+    let mut errors = state.steps.values().filter_map(|step| step.attempts.last()?.error()).peekable();
+    let wrong = |error: &CallError| [kind::REQUEST, kind::DENIED, kind::UNSUPPORTED].contains(&error.kind.as_str());
+    match ended.verdict {
+        Verdict::Infrastructure if errors.peek().is_some() && errors.all(wrong) => REQUEST,
+        verdict => verdict.exit_code(),
+    }
 }
 
 /// Writes all reports into the run's directory.
@@ -106,7 +120,7 @@ pub fn write(document: &Document, directory: &Path) -> Result<(), Failure> {
 /// Prints the summary of a run, or its `result.json`.
 pub fn print(document: &Document, directory: &Path, json: bool) {
     match json {
-        true => println!("{}", wfe_report::json(document)),
-        false => print!("{}", wfe_report::summary(document, &directory.join("report.html").display().to_string())),
+        true => outln!("{}", wfe_report::json(document)),
+        false => out!("{}", wfe_report::summary(document, &directory.join("report.html").display().to_string())),
     }
 }

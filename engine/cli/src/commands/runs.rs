@@ -18,17 +18,17 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
             .iter()
             .map(|row| json!({ "run": row.id, "started": row.started, "backend": row.backend, "state": row.state }))
             .collect();
-        println!("{}", serde_json::Value::Array(list));
+        outln!("{}", serde_json::Value::Array(list));
         return Ok(0);
     }
     if rows.is_empty() {
-        println!("no runs in {}; `wfe run FILE` makes one", args.runs.runs_dir.display());
+        outln!("no runs in {}; `wfe run FILE` makes one", args.runs.runs_dir.display());
         return Ok(0);
     }
     let width = rows.iter().map(|row| row.id.len()).max().unwrap_or_default();
-    println!("{:width$}  {:20}  {:8}  STATE", "RUN", "STARTED", "BACKEND");
+    outln!("{:width$}  {:20}  {:8}  STATE", "RUN", "STARTED", "BACKEND");
     for Row { id, started, backend, state } in rows {
-        println!("{id:width$}  {started:20.20}  {backend:8}  {state}");
+        outln!("{id:width$}  {started:20.20}  {backend:8}  {state}");
     }
     Ok(0)
 }

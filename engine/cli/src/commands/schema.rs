@@ -10,6 +10,6 @@ use crate::runtime;
 pub fn schema() -> Result<u8, Failure> {
     let plugins = runtime(false)?.block_on(Plugins::builtin())?;
     let schema = workflow::schema_with(&plugins.catalog());
-    println!("{}", serde_json::to_string_pretty(&schema).map_err(|e| Failure::infrastructure(e.to_string()))?);
+    outln!("{}", serde_json::to_string_pretty(&schema).map_err(|e| Failure::infrastructure(e.to_string()))?);
     Ok(0)
 }

@@ -15,34 +15,34 @@ pub fn show(args: ShowArgs) -> Result<u8, Failure> {
     let state = RunState::fold(&contents.entries).map_err(|e| Failure::infrastructure(e.to_string()))?;
     if args.json {
         let text = serde_json::to_string_pretty(&state).map_err(|e| Failure::infrastructure(e.to_string()))?;
-        println!("{text}");
+        outln!("{text}");
         return Ok(0);
     }
     print(&state);
-    println!("files      {}", directory.display());
+    outln!("files      {}", directory.display());
     Ok(0)
 }
 
 fn print(state: &RunState) {
     let started = &state.started;
-    println!("run        {}", started.run);
-    println!("workflow   {} ({})", started.workflow, started.file);
-    println!("backend    {}{}", started.backend, if started.simulated { " (SIMULATED)" } else { "" });
-    println!("started    {}", started.wall);
+    outln!("run        {}", started.run);
+    outln!("workflow   {} ({})", started.workflow, started.file);
+    outln!("backend    {}{}", started.backend, if started.simulated { " (SIMULATED)" } else { "" });
+    outln!("started    {}", started.wall);
     match &state.ended {
-        Some(ended) => println!("verdict    {} after {}", ended.verdict.word(), time(ended.at)),
-        None => println!("verdict    none yet; last event at {}; `wfe resume` carries on", time(state.now)),
+        Some(ended) => outln!("verdict    {} after {}", ended.verdict.word(), time(ended.at)),
+        None => outln!("verdict    none yet; last event at {}; `wfe resume` carries on", time(state.now)),
     }
     for reason in state.ended.iter().flat_map(|ended| &ended.reasons) {
-        println!("           {reason}");
+        outln!("           {reason}");
     }
-    println!();
+    outln!();
     for (id, step) in &state.steps {
-        println!("{id:20} {}", standing(step));
+        outln!("{id:20} {}", standing(step));
     }
-    println!();
+    outln!();
     for resource in state.ledger.resources() {
-        println!("{:8} {:20} {:?}", resource.kind, resource.id, resource.state);
+        outln!("{:8} {:20} {:?}", resource.kind, resource.id, resource.state);
     }
 }
 

@@ -14,7 +14,7 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
         let shown = file.display().to_string();
         let prepared = runtime(false)?.block_on(prepare(file, &shown, directory_of(file), &choice(&args.choice)));
         match prepared {
-            Ok(ready) if !args.json => println!("{shown}: {} steps, no mistakes", ready.plan.steps.len()),
+            Ok(ready) if !args.json => outln!("{shown}: {} steps, no mistakes", ready.plan.steps.len()),
             Ok(_) => {}
             Err(failure) => failures.push((shown, failure)),
         }
@@ -24,9 +24,9 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
             .iter()
             .map(|(file, failure)| json!({ "file": file, "diagnostics": failure.diagnostics, "message": failure.message }))
             .collect();
-        println!("{}", json!({ "valid": failures.is_empty(), "files": list }));
+        outln!("{}", json!({ "valid": failures.is_empty(), "files": list }));
     } else {
-        failures.iter().for_each(|(_, failure)| eprintln!("{}", failure.message));
+        failures.iter().for_each(|(_, failure)| errln!("{}", failure.message));
     }
     Ok(if failures.is_empty() { 0 } else { REQUEST })
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::capability::cluster::Node;
 use crate::capability::step::Phase;
-use crate::event::{Outcome, RunStarted};
+use crate::event::{FORMAT, Outcome, RunStarted};
 use crate::ledger::Ledger;
 use crate::limits::LimitResult;
 use crate::measure::Measurement;
@@ -134,6 +134,12 @@ pub enum FoldError {
     /// The first entry does not say how the run began.
     #[error("the journal does not begin with the start of a run")]
     NoStart,
+    /// A newer `wfe` wrote it.
+    #[error("the journal has format {found}, and this wfe knows formats up to {FORMAT}: use a newer wfe")]
+    Newer {
+        /// The format that it has.
+        found: u32,
+    },
     /// An entry has the wrong number.
     #[error("entry {found} stands where entry {expected} belongs")]
     Gap {
@@ -148,6 +154,9 @@ impl RunState {
     /// The state after the first entry.
     pub fn begin(first: &Entry) -> Result<Self, FoldError> {
         let Event::RunStarted(started) = &first.event else { return Err(FoldError::NoStart) };
+        if started.format > FORMAT {
+            return Err(FoldError::Newer { found: started.format });
+        }
         Ok(Self {
             started: (**started).clone(),
             steps: BTreeMap::new(),

@@ -69,7 +69,7 @@ impl Run {
     }
 
     /// Holds the limits of a step against its measurements.
-    pub(super) fn check_limits(&self, step: &str) -> Result<(), RunError> {
+    pub(super) async fn check_limits(&self, step: &str) -> Result<(), RunError> {
         let Some(planned) = self.plan.steps.iter().find(|planned| planned.id == step) else { return Ok(()) };
         let recorder = &self.services.recorder;
         let measurements = recorder.with_state(|state| {
@@ -77,6 +77,8 @@ impl Run {
             own.map(|measured| measured.measurement.clone()).collect::<Vec<_>>()
         });
         for measurement in measurements {
+            // A resumed run fed the measurement from the journal, and the recording may lag behind it.
+            self.services.backend.recorded_until(measurement.to_ms).await;
             let results =
                 self.services.recording.with(|recording| limits::evaluate(&planned.limits, recording, &measurement));
             for result in results {
@@ -89,7 +91,7 @@ impl Run {
     /// Gives machines back, or keeps them as asked, and says what became of each.
     async fn settle_machines(&self) -> Result<(), RunError> {
         let live: Vec<Resource> =
-            self.services.recorder.with_state(|state| state.ledger.live(MACHINE).cloned().collect());
+            self.services.recorder.with_state(|state| state.ledger.unsettled(MACHINE).cloned().collect());
         let prices = self.prices(&live).await?;
         let keep = self.keeps_machines();
         let ids: Vec<String> = live.iter().map(|machine| machine.id.clone()).collect();

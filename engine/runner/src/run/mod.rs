@@ -216,7 +216,7 @@ impl Run {
         let outcome = outcome?;
         self.stop_loads_of(&step).await?;
         if matches!(outcome, Outcome::Succeeded { .. }) {
-            self.check_limits(&step)?;
+            self.check_limits(&step).await?;
         }
         self.services.recorder.record_durably(Event::AttemptEnded { step, attempt, outcome }).await?;
         Ok(())

@@ -18,7 +18,7 @@ use crate::directory;
 use crate::host::Replay;
 use crate::host::attempt::Services;
 use crate::host::call::key;
-use crate::journal::{self, Journal};
+use crate::journal::Journal;
 use crate::plugin::Plugins;
 use crate::recorder::{Recorder, Reporter};
 use crate::recording::LoadRecording;
@@ -79,15 +79,17 @@ impl Run {
         telemetry_ms: Millis,
         reporters: Vec<Box<dyn Reporter>>,
     ) -> Result<Self, RunError> {
-        let contents = journal::read(&directory)?;
+        let (journal, contents) = Journal::reopen(&directory)?;
         let state = RunState::fold(&contents.entries).map_err(|e| RunError::Resume(e.to_string()))?;
         refuse_changes(&state, &plan)?;
         let started = state.started.clone();
-        let journal = Journal::reopen(&directory, contents.whole_bytes, !started.simulated)?;
+        let journal = journal.carry_on(contents.whole_bytes, !started.simulated)?;
         let clock: Arc<dyn Clock> = RunClock::starting_at(resumed_at(&state));
         let recording = recording(&directory, &started)?;
         let history = history(&started.run, &contents.entries);
-        open(&*backend, &started, &directory, &clock, &recording, &history).await?;
+        let opened = open(&*backend, &started, &directory, &clock, &recording, &history).await;
+        recording.settle(opened.is_ok()).map_err(|source| unusable(&directory, source))?;
+        opened?;
         let recorder = Recorder::carry_on(journal, clock.clone(), state, reporters);
         recorder.record(Event::RunResumed { wall: humantime::format_rfc3339_millis(wall()).to_string() })?;
         let services = Arc::new(Services { recorder, backend, clock, recording, seed: started.seed });
@@ -187,7 +189,10 @@ fn unusable(directory: &Path, source: std::io::Error) -> RunError {
 
 fn refuse_changes(state: &RunState, plan: &Plan) -> Result<(), RunError> {
     if let Some(ended) = &state.ended {
-        return Err(RunError::Resume(format!("it is over, with verdict {}", ended.verdict.word())));
+        let verdict = ended.verdict.word();
+        return Err(RunError::Resume(format!(
+            "it is over, with verdict {verdict}; `wfe report` makes its reports again"
+        )));
     }
     if state.started.workflow_digest != plan.digest {
         return Err(RunError::Resume("its copy of the workflow was changed since it began".into()));
