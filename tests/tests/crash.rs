@@ -57,6 +57,17 @@ fn elasticity_killed_at_every_entry() {
     });
 }
 
+/// A resumed plugin that gets a number which differs in its last bit asks something else than it did.
+#[test]
+fn numbers_survive_the_journal_to_the_last_bit() {
+    for n in 1..100_000_u32 {
+        let number = f64::from(n) / 90_997.0;
+        let text = serde_json::to_string(&serde_json::json!(number)).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.as_f64().map(f64::to_bits), Some(number.to_bits()), "{text}");
+    }
+}
+
 #[test]
 fn a_run_that_is_over_is_not_resumed() {
     let planned = planned(QUICK, &[]);

@@ -1,8 +1,11 @@
 //! Why a command ends without success: a message for people and an exit code for programs.
 
+use std::path::Path;
+
 use wfe_core::diagnostic::{Diagnostic, Diagnostics};
+use wfe_core::state::FoldError;
 use wfe_runner::directory::DirectoryError;
-use wfe_runner::journal::JournalError;
+use wfe_runner::journal::{self, JournalError};
 use wfe_runner::plugin::PluginError;
 use wfe_runner::run::RunError;
 
@@ -31,6 +34,13 @@ impl Failure {
     /// Something that the command needs failed.
     pub fn infrastructure(message: impl Into<String>) -> Self {
         Self { code: INFRASTRUCTURE, message: format!("error: {}", message.into()), diagnostics: Vec::new() }
+    }
+}
+
+impl Failure {
+    /// The events in a run's journal make no sense.
+    pub fn journal(directory: &Path, error: &FoldError) -> Self {
+        Self::infrastructure(format!("{}: {error}", directory.join(journal::FILE).display()))
     }
 }
 

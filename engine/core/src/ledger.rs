@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::Millis;
 use crate::capability::cloud::Machine;
@@ -41,9 +41,15 @@ pub struct Resource {
 
 /// Everything that the run made, by kind and id.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct Ledger {
     #[serde(serialize_with = "as_list")]
     entries: BTreeMap<(String, String), Resource>,
+}
+
+/// JSON has no keys of two parts, and a resource says its kind and id itself.
+fn as_list<S: Serializer>(entries: &BTreeMap<(String, String), Resource>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(entries.values())
 }
 
 impl Ledger {
@@ -143,11 +149,4 @@ impl Ledger {
             resource.ended.get_or_insert(at);
         }
     }
-}
-
-fn as_list<S: serde::Serializer>(
-    entries: &BTreeMap<(String, String), Resource>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(entries.values())
 }

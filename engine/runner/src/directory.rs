@@ -81,6 +81,7 @@ pub fn list(runs: &Path) -> Result<Vec<String>, DirectoryError> {
 
 /// The directory of the run that is meant: an id, a unique prefix of one, or `last`.
 pub fn find(runs: &Path, name: &str) -> Result<PathBuf, DirectoryError> {
+    let runs = &std::path::absolute(runs).map_err(|source| io_error(runs, "finding the directory of runs", source))?;
     let ids = list(runs)?;
     let unknown = || DirectoryError::Unknown { name: name.into(), runs: runs.into() };
     if name == "last" {

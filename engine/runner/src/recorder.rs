@@ -26,6 +26,13 @@ pub enum RecordError {
     Fold(#[from] FoldError),
 }
 
+impl RecordError {
+    /// Whether the event alone is to blame: nothing was written, and the run can go on with a smaller one.
+    pub fn is_too_large(&self) -> bool {
+        matches!(self, Self::Journal(JournalError::TooLarge { .. }))
+    }
+}
+
 /// The one door through which facts enter a run.
 pub struct Recorder {
     journal: Journal,

@@ -15,10 +15,7 @@ use crate::{backends, commands, progress, runtime, signals};
 pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
     let contents = journal::read(&directory)?;
-    if contents.torn_bytes > 0 {
-        errln!("notice: the journal's last line is torn ({} bytes) and is dropped", contents.torn_bytes);
-    }
-    let state = RunState::fold(&contents.entries).map_err(|e| Failure::infrastructure(e.to_string()))?;
+    let state = RunState::fold(&contents.entries).map_err(|e| Failure::journal(&directory, &e))?;
     let started = state.started;
     let name = BackendName::from_str(&started.backend, false)
         .map_err(|_| Failure::request(format!("the run's backend `{}` is not known to this wfe", started.backend)))?;
@@ -31,6 +28,9 @@ pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
         let telemetry_ms = commands::run::telemetry_ms(started.simulated);
         let reporters = progress::reporters(started.simulated);
         let run = Run::resume(directory, ready.plan, ready.plugins, backend, telemetry_ms, reporters).await?;
+        if contents.torn_bytes > 0 {
+            errln!("notice: the journal's last line was torn ({} bytes) and is dropped", contents.torn_bytes);
+        }
         let finished = run.carry_out(signals::listen(started.simulated)).await?;
         commands::run::report(&finished, args.json)
     })

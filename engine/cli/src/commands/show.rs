@@ -12,7 +12,7 @@ use crate::journal_lines::time;
 pub fn show(args: ShowArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
     let contents = journal::read(&directory)?;
-    let state = RunState::fold(&contents.entries).map_err(|e| Failure::infrastructure(e.to_string()))?;
+    let state = RunState::fold(&contents.entries).map_err(|e| Failure::journal(&directory, &e))?;
     if args.json {
         let text = serde_json::to_string_pretty(&state).map_err(|e| Failure::infrastructure(e.to_string()))?;
         outln!("{text}");

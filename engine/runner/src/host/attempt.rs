@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::watch;
-use wasmtime::component::{ComponentType, Lift};
+use wasmtime::component::{ComponentType, Instance, Lift, TypedFunc};
 use wasmtime::{ResourceLimiter, Store, StoreLimits, StoreLimitsBuilder};
 use wfe_core::backend::{Backend, Clock};
 use wfe_core::capability::step;
@@ -85,7 +85,7 @@ impl Attempt {
     }
 }
 
-type RunResult = (Result<String, GuestError>,);
+pub(crate) type RunResult = (Result<String, GuestError>,);
 
 async fn run_guest(
     store: &mut Store<Guest>,
@@ -94,11 +94,7 @@ async fn run_guest(
     parameters: &Value,
 ) -> wasmtime::Result<Outcome> {
     let instance = loaded.pre.instantiate_async(&mut *store).await?;
-    let interface = instance.get_export_index(&mut *store, None, PLUGIN_INTERFACE);
-    let function = instance
-        .get_export_index(&mut *store, interface.as_ref(), "run")
-        .ok_or_else(|| wasmtime::format_err!("it exports no `run`"))?;
-    let run = instance.get_typed_func::<(&str, &str), RunResult>(&mut *store, function)?;
+    let run = run_function(store, &instance)?;
     let (answer,) = run.call_async(&mut *store, (kind, &parameters.to_string())).await?;
     Ok(match answer.map(|text| serde_json::from_str::<Value>(&text)) {
         Ok(Ok(outputs)) if outputs.is_object() => Outcome::Succeeded { outputs },
@@ -110,22 +106,41 @@ async fn run_guest(
     })
 }
 
+/// The plugin's `run`, which must have the contract's type.
+pub(crate) fn run_function<'a>(
+    store: &mut Store<Guest>,
+    instance: &Instance,
+) -> wasmtime::Result<TypedFunc<(&'a str, &'a str), RunResult>> {
+    let interface = instance.get_export_index(&mut *store, None, PLUGIN_INTERFACE);
+    let function = instance
+        .get_export_index(&mut *store, interface.as_ref(), "run")
+        .ok_or_else(|| wasmtime::format_err!("it exports no `run`"))?;
+    instance.get_typed_func(store, function)
+}
+
 fn trapped(plugin: &str, trap: &wasmtime::Error) -> CallError {
+    let (code, why) = why_trapped(trap);
+    CallError::infrastructure(code, format!("plugin `{plugin}` was ended: {why}"))
+}
+
+/// Why a plugin was ended: a word for programs and a few for people.
+pub(crate) fn why_trapped(trap: &wasmtime::Error) -> (&'static str, String) {
     let root = trap.root_cause().to_string();
-    let (code, why) = match trap.downcast_ref::<wasmtime::Trap>() {
+    match trap.downcast_ref::<wasmtime::Trap>() {
         Some(wasmtime::Trap::Interrupt) => ("endless", "it computed for five seconds without a call".to_owned()),
         Some(wasmtime::Trap::UnreachableCodeReached) => ("panicked", "it panicked; its log may say why".to_owned()),
         Some(wasmtime::Trap::StackOverflow) => ("stack", "its stack overflowed".to_owned()),
-        _ if root.contains("memory") => ("memory", format!("it may use {} MiB of memory ({root})", MEMORY_LIMIT >> 20)),
+        _ if root.contains("growing memory") => {
+            ("memory", format!("it may use {} MiB of memory ({root})", MEMORY_LIMIT >> 20))
+        }
         _ => ("trapped", root),
-    };
-    CallError::infrastructure(code, format!("plugin `{plugin}` was ended: {why}"))
+    }
 }
 
 /// The contract's error record as the guest gives it.
 #[derive(ComponentType, Lift)]
 #[component(record)]
-struct GuestError {
+pub(crate) struct GuestError {
     kind: String,
     code: String,
     message: String,
@@ -157,8 +172,12 @@ impl End {
         Self::Error(CallError::infrastructure("plugin-broken", message))
     }
 
-    pub(super) fn unrecorded(error: RecordError) -> Self {
-        Self::Unrecorded(Box::new(error))
+    /// A call that could not be recorded. When it is too large, the plugin is to blame and not the run.
+    pub(super) fn unrecorded(name: &str, error: RecordError) -> Self {
+        match error.is_too_large() {
+            true => Self::broken(format!("`{name}` was asked with too much: {error}")),
+            false => Self::Unrecorded(Box::new(error)),
+        }
     }
 
     pub(super) fn diverged(number: u64, recorded: &CallId, name: &str, arguments: &Value) -> Self {

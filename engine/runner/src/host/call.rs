@@ -66,15 +66,27 @@ impl Attempt {
             Some(denial) => Err(denial),
             None => self.ask(&call, &id, announced).await?,
         };
-        let event = Event::CallAnswered { id, answer: answer.clone() };
-        self.services.recorder.record(event).map_err(End::unrecorded)?;
-        Ok(answer)
+        self.answered(id, answer)
+    }
+
+    /// Records the answer; one that the journal cannot hold is kept from the plugin too, or a resumed run would differ.
+    fn answered(&self, id: CallId, answer: Result<Value, CallError>) -> Result<Result<Value, CallError>, End> {
+        let record = |answer| self.services.recorder.record(Event::CallAnswered { id: id.clone(), answer });
+        match record(answer.clone()) {
+            Ok(_) => Ok(answer),
+            Err(e) if e.is_too_large() && answer.is_ok() => {
+                let answer = Err(CallError::request("too-large", format!("the answer of `{}`: {e}", id.name)));
+                record(answer.clone()).map_err(|e| End::unrecorded(&id.name, e))?;
+                Ok(answer)
+            }
+            Err(e) => Err(End::unrecorded(&id.name, e)),
+        }
     }
 
     async fn ask(&mut self, call: &Call, id: &CallId, announced: bool) -> Result<Result<Value, CallError>, End> {
         if id.class.has_intent() && !announced {
             let event = Event::CallIntended(id.clone());
-            self.services.recorder.record_durably(event).await.map_err(End::unrecorded)?;
+            self.services.recorder.record_durably(event).await.map_err(|e| End::unrecorded(&id.name, e))?;
         }
         let context = Context {
             attempt: self.info.clone(),

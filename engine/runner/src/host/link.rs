@@ -15,11 +15,13 @@ use super::attempt::Guest;
 use super::values::{from_json, to_json};
 use crate::plugin::engine::TICKS_WITHOUT_CALL;
 
+/// The version of the contract, as it ends the names of its interfaces.
+const VERSION: &str = "@0.1.0";
+
 /// The name of a function as [`wfe_core::call::NAMES`] has it: `wfe:cloud/machines@0.1.0` and `create` give
-/// `cloud/machines.create`. None for another vendor's interface.
+/// `cloud/machines.create`. None for another vendor's interface, or another version of the contract.
 pub fn call_name(interface: &str, function: &str) -> Option<String> {
-    let path = interface.strip_prefix("wfe:")?;
-    let path = path.split('@').next().unwrap_or(path);
+    let path = interface.strip_prefix("wfe:")?.strip_suffix(VERSION)?;
     Some(format!("{path}.{function}"))
 }
 

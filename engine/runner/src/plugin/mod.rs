@@ -16,7 +16,7 @@ use wfe_core::call;
 use wfe_core::catalog::{Catalog, Description, Plugin, StepKind};
 use wfe_core::workflow::is_plugin_file;
 
-use crate::host::attempt::{Guest, PLUGIN_INTERFACE};
+use crate::host::attempt::{Guest, PLUGIN_INTERFACE, run_function, why_trapped};
 use crate::host::link;
 
 /// A plugin that cannot be used, with what to do about it.
@@ -164,6 +164,8 @@ async fn describe(pre: &InstancePre<Guest>) -> Result<Description, String> {
         .get_export_index(&mut store, Some(&interface), "describe")
         .ok_or_else(|| format!("`{PLUGIN_INTERFACE}` has no `describe`"))?;
     let describe = instance.get_typed_func::<(), (String,)>(&mut store, function).map_err(broken)?;
-    let (text,) = describe.call_async(&mut store, ()).await.map_err(broken)?;
+    run_function(&mut store, &instance).map_err(|e| format!("cannot be run: {e:#}"))?;
+    let ended = |e: wasmtime::Error| format!("does not describe itself: {}", why_trapped(&e).1);
+    let (text,) = describe.call_async(&mut store, ()).await.map_err(ended)?;
     serde_json::from_str(&text).map_err(|e| format!("describes itself in a way that cannot be read: {e}"))
 }

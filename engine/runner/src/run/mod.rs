@@ -14,7 +14,7 @@ use wfe_core::event::{Keep, Outcome};
 use wfe_core::measure::Recording;
 use wfe_core::plan::Plan;
 use wfe_core::state::{Action, RunState};
-use wfe_core::{Event, Millis};
+use wfe_core::{CallError, Event, Millis};
 
 use crate::directory::DirectoryError;
 use crate::host::Replay;
@@ -65,7 +65,7 @@ pub enum RunError {
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error("the backend cannot be used: {0}")]
-    Backend(wfe_core::CallError),
+    Backend(CallError),
     #[error("the run cannot be resumed: {0}")]
     Resume(String),
 }
@@ -218,7 +218,17 @@ impl Run {
         if matches!(outcome, Outcome::Succeeded { .. }) {
             self.check_limits(&step).await?;
         }
-        self.services.recorder.record_durably(Event::AttemptEnded { step, attempt, outcome }).await?;
+        let record = |outcome| {
+            let event = Event::AttemptEnded { step: step.clone(), attempt, outcome };
+            self.services.recorder.record_durably(event)
+        };
+        match record(outcome).await {
+            Err(e) if e.is_too_large() => {
+                let error = CallError::infrastructure("bad-outputs", format!("what it answered is too large: {e}"));
+                record(Outcome::Failed { error }).await?;
+            }
+            recorded => drop(recorded?),
+        }
         Ok(())
     }
 }
