@@ -82,9 +82,24 @@ fn hold(limit: &Limit, recording: &Recording, measurement: &Measurement) -> Limi
     let holds = found.holds(limit.comparison);
     match holds && !measurement.complete {
         true => LimitResult { rule, value: found.text, holds: None, place: reason(limit, measurement) },
-        false => LimitResult { rule, value: found.text, holds: Some(holds), place },
+        false => {
+            let place = if holds { place } else { place + explanation(limit) };
+            LimitResult { rule, value: found.text, holds: Some(holds), place }
+        }
     }
 }
+
+/// What a reader should know of a rule that is broken.
+fn explanation(limit: &Limit) -> &'static str {
+    match limit.metric {
+        Metric::RateDrop => SATURATED,
+        Metric::Rate { .. } if limit.of_asked => SATURATED,
+        _ => "",
+    }
+}
+
+const SATURATED: &str = "; saturated: operations queued, and response times, which count from the intended start, grew with \
+                         the queue";
 
 /// Why a rule cannot be decided.
 fn reason(limit: &Limit, measurement: &Measurement) -> String {

@@ -191,7 +191,7 @@ const FIXED: &[(&str, &str)] = &[
     ("phi_convict_threshold", "12"),
     // A test may fill disks to 90 % and go on from there: full is what comes after.
     ("data_disk_usage_percentage_warn_threshold", "70"),
-    ("data_disk_usage_percentage_fail_threshold", "97"),
+    ("data_disk_usage_percentage_fail_threshold", "99"),
 ];
 
 /// One line for each event, with UTC time; nothing else is read by a program.
