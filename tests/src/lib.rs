@@ -109,3 +109,36 @@ pub fn result(finished: &Finished) -> Value {
     }
     result
 }
+
+/// What a user sees of a command that has ended: its exit code, what it printed, what it said on the side.
+pub fn seen(command: &mut Command) -> String {
+    let output = command.output().expect("wfe starts");
+    let code = output.status.code().map_or("killed".to_owned(), |code| code.to_string());
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("wfe writes UTF-8");
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    let section = |name: &str, text: &str| match text {
+        "" => String::new(),
+        text => format!("--- {name}\n{}\n", text.trim_end()),
+    };
+    format!("exit code {code}\n{}{}", section("stdout", &stdout), section("stderr", &stderr))
+}
+
+/// For as long as the answer lives, snapshots of this thread show names instead of what differs from run to run.
+pub fn named() -> insta::internals::SettingsBindDropGuard {
+    let mut settings = insta::Settings::clone_current();
+    for (pattern, name) in NAMES {
+        settings.add_filter(pattern, name);
+    }
+    settings.bind_to_scope()
+}
+
+/// What differs from run to run, and the name that stands for it.
+const NAMES: [(&str, &str); 7] = [
+    (r"/[^ \n]*/\.tmp[A-Za-z0-9]+", "[directory]"),
+    (r"([a-z-]+)-\d{8}-\d{6}-[A-Za-z0-9]{4}", "$1-[stamp]"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(\d{3}Z)?", "[wall time]"),
+    (r"[0-9a-f]{64}", "[digest]"),
+    (r"(size +)\d+ bytes", "$1[size]"),
+    (r", byte \d+:", ", byte [n]:"),
+    (r"(?m)[ \t]+$", ""),
+];

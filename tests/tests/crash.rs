@@ -44,8 +44,8 @@ fn elasticity_killed_at_every_entry() {
                     }
                     let directory = runs.path().join(format!("killed-{kept}"));
                     killed(&directory, &left, &planned);
-                    let resumed = resume(&planned, &directory)
-                        .unwrap_or_else(|e| panic!("killed after entry {kept}: {e}"));
+                    let resumed =
+                        resume(&planned, &directory).unwrap_or_else(|e| panic!("killed after entry {kept}: {e}"));
                     let found = result(&resumed);
                     assert!(found == expected, "killed after entry {kept}:\n{found:#}\ninstead of\n{expected:#}");
                     let left = resumed.state.ledger.resources().filter(|r| r.state != ResourceState::Deleted);
@@ -55,6 +55,17 @@ fn elasticity_killed_at_every_entry() {
             });
         }
     });
+}
+
+/// A resumed plugin that gets a number which differs in its last bit asks something else than it did.
+#[test]
+fn numbers_survive_the_journal_to_the_last_bit() {
+    for n in 1..100_000_u32 {
+        let number = f64::from(n) / 90_997.0;
+        let text = serde_json::to_string(&serde_json::json!(number)).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.as_f64().map(f64::to_bits), Some(number.to_bits()), "{text}");
+    }
 }
 
 #[test]

@@ -1,0 +1,2 @@
+;; A module, not a component.
+(module (func (export "run")))

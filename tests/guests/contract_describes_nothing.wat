@@ -1,0 +1,13 @@
+;; Describes itself in text that is no JSON.
+(component
+  (core module $module
+    (memory (export "memory") 1)
+    (data (i32.const 64) "a plugin")
+    (func (export "describe") (result i32)
+      (i32.store (i32.const 16) (i32.const 64))
+      (i32.store (i32.const 20) (i32.const 8))
+      (i32.const 16)))
+  (core instance $code (instantiate $module))
+  (func $describe (result string) (canon lift (core func $code "describe") (memory $code "memory")))
+  (instance $plugin (export "describe" (func $describe)))
+  (export "wfe:step/plugin@0.1.0" (instance $plugin)))
