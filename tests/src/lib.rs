@@ -133,10 +133,12 @@ pub fn named() -> insta::internals::SettingsBindDropGuard {
 }
 
 /// What differs from run to run, and the name that stands for it.
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 7] = [
     (r"/[^ \n]*/\.tmp[A-Za-z0-9]+", "[directory]"),
     (r"([a-z-]+)-\d{8}-\d{6}-[A-Za-z0-9]{4}", "$1-[stamp]"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(\d{3}Z)?", "[wall time]"),
     (r"[0-9a-f]{64}", "[digest]"),
+    (r"(size +)\d+ bytes", "$1[size]"),
+    (r", byte \d+:", ", byte [n]:"),
     (r"(?m)[ \t]+$", ""),
 ];

@@ -101,8 +101,7 @@ fn contract_describe_asks() {
     assert_snapshot!(run("contract_describe_asks"), @r#"
     exit code 2
     --- stderr
-    error: plugin `./guest.wasm`: does not describe itself: error while executing at wasm backtrace:
-        0:     0x90 - module!<wasm function 1>: `clock/clock.now` was called while the plugin described itself (infrastructure, plugin-broken)
+    error: plugin `./guest.wasm`: does not describe itself: `clock/clock.now` was called while the plugin described itself (infrastructure, plugin-broken)
     "#);
 }
 
@@ -150,20 +149,9 @@ fn contract_future_function() {
 fn contract_future_version() {
     let _named = named();
     assert_snapshot!(run("contract_future_version"), @r#"
-    exit code 4
-    --- stdout
-    SIMULATED: all numbers come from a model, nothing ran on real machines
-    INFRASTRUCTURE  guest on sim, 0:00:00
-    Step `step` failed: plugin `./guest.wasm` was ended: it panicked; its log may say why.
-
-    Report: [directory]/.wfe/runs/guest-[stamp]/report.html
-    SIMULATED: all numbers come from a model, nothing ran on real machines
+    exit code 2
     --- stderr
-     0:00:00  run guest-[stamp] begins on sim (SIMULATED)
-     0:00:00  step: started
-     0:00:00  step: FAILED (infrastructure, panicked): plugin `./guest.wasm` was ended: it panicked; its log may say why
-     0:00:00  finally
-     0:00:00  verdict: infrastructure
+    error: plugin `./guest.wasm`: imports `wfe:clock/clock@9.0.0` `now`, which this wfe does not have
     "#);
 }
 
@@ -181,20 +169,9 @@ fn contract_no_describe() {
 fn contract_no_run() {
     let _named = named();
     assert_snapshot!(run("contract_no_run"), @r#"
-    exit code 4
-    --- stdout
-    SIMULATED: all numbers come from a model, nothing ran on real machines
-    INFRASTRUCTURE  guest on sim, 0:00:00
-    Step `step` failed: plugin `./guest.wasm` was ended: it exports no `run`.
-
-    Report: [directory]/.wfe/runs/guest-[stamp]/report.html
-    SIMULATED: all numbers come from a model, nothing ran on real machines
+    exit code 2
     --- stderr
-     0:00:00  run guest-[stamp] begins on sim (SIMULATED)
-     0:00:00  step: started
-     0:00:00  step: FAILED (infrastructure, trapped): plugin `./guest.wasm` was ended: it exports no `run`
-     0:00:00  finally
-     0:00:00  verdict: infrastructure
+    error: plugin `./guest.wasm`: cannot be run: it exports no `run`
     "#);
 }
 
@@ -267,8 +244,7 @@ fn limits_endless_describe() {
     assert_snapshot!(run("limits_endless_describe"), @r#"
     exit code 2
     --- stderr
-    error: plugin `./guest.wasm`: does not describe itself: error while executing at wasm backtrace:
-        0:     0x3e - module!<wasm function 0>: wasm trap: interrupt
+    error: plugin `./guest.wasm`: does not describe itself: it computed for five seconds without a call
     "#);
 }
 
@@ -296,7 +272,22 @@ fn limits_endless_loop() {
 #[test]
 fn limits_log() {
     let _named = named();
-    assert_snapshot!(run("limits_log"), @"");
+    assert_snapshot!(run("limits_log"), @r#"
+    exit code 4
+    --- stdout
+    SIMULATED: all numbers come from a model, nothing ran on real machines
+    INFRASTRUCTURE  guest on sim, 0:00:00
+    Step `step` failed: `log/log.write` was asked with too much: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5243362 bytes is larger than a journal's line may be (4194304 bytes).
+
+    Report: [directory]/.wfe/runs/guest-[stamp]/report.html
+    SIMULATED: all numbers come from a model, nothing ran on real machines
+    --- stderr
+     0:00:00  run guest-[stamp] begins on sim (SIMULATED)
+     0:00:00  step: started
+     0:00:00  step: FAILED (infrastructure, plugin-broken): `log/log.write` was asked with too much: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5243362 bytes is larger than a journal's line may be (4194304 bytes)
+     0:00:00  finally
+     0:00:00  verdict: infrastructure
+    "#);
 }
 
 #[test]
@@ -325,10 +316,19 @@ fn limits_outputs() {
     let _named = named();
     assert_snapshot!(run("limits_outputs"), @r#"
     exit code 4
+    --- stdout
+    SIMULATED: all numbers come from a model, nothing ran on real machines
+    INFRASTRUCTURE  guest on sim, 0:00:00
+    Step `step` failed: what it answered is too large: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5242990 bytes is larger than a journal's line may be (4194304 bytes).
+
+    Report: [directory]/.wfe/runs/guest-[stamp]/report.html
+    SIMULATED: all numbers come from a model, nothing ran on real machines
     --- stderr
      0:00:00  run guest-[stamp] begins on sim (SIMULATED)
      0:00:00  step: started
-    error: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5242990 bytes is larger than a journal's line may be (4194304 bytes)
+     0:00:00  step: FAILED (infrastructure, bad-outputs): what it answered is too large: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5242990 bytes is larger than a journal's line may be (4194304 bytes)
+     0:00:00  finally
+     0:00:00  verdict: infrastructure
     "#);
 }
 
@@ -403,14 +403,14 @@ fn trap_wild_pointer() {
     --- stdout
     SIMULATED: all numbers come from a model, nothing ran on real machines
     INFRASTRUCTURE  guest on sim, 0:00:00
-    Step `step` failed: plugin `./guest.wasm` was ended: it may use 64 MiB of memory (pointer out of bounds of memory).
+    Step `step` failed: plugin `./guest.wasm` was ended: pointer out of bounds of memory.
 
     Report: [directory]/.wfe/runs/guest-[stamp]/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines
     --- stderr
      0:00:00  run guest-[stamp] begins on sim (SIMULATED)
      0:00:00  step: started
-     0:00:00  step: FAILED (infrastructure, memory): plugin `./guest.wasm` was ended: it may use 64 MiB of memory (pointer out of bounds of memory)
+     0:00:00  step: FAILED (infrastructure, trapped): plugin `./guest.wasm` was ended: pointer out of bounds of memory
      0:00:00  finally
      0:00:00  verdict: infrastructure
     "#);

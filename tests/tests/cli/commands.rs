@@ -1,7 +1,6 @@
 //! Each command, with right and with wrong requests.
 
 use std::fs;
-use std::path::Path;
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -466,7 +465,7 @@ fn looking_at_runs() {
     machine  i-0002               Deleted
     machine  i-0003               Deleted
     machine  i-0004               Deleted
-    files      .wfe/runs/quick-[stamp]
+    files      [directory]/.wfe/runs/quick-[stamp]
     "#);
     assert_snapshot!(place.seen(&["logs", "last", "--step", "steady"]), @r#"
     exit code 0
@@ -479,24 +478,18 @@ fn looking_at_runs() {
     assert_snapshot!(place.seen(&["show", "none"]), @r#"
     exit code 2
     --- stderr
-    error: no run `none` in .wfe/runs; `wfe runs` lists what there is
+    error: no run `none` in [directory]/.wfe/runs; `wfe runs` lists what there is
     "#);
     place.stdout(&["run", "quick.yaml"]);
-    assert_snapshot!(place.seen(&["show", "quick-"]).replace(&stamp(&place.runs()[1]), "[other]"), @r#"
+    assert_snapshot!(place.seen(&["show", "quick-"]), @r#"
     exit code 2
     --- stderr
-    error: `quick-` could be quick-20261130-220138-[other], quick-[stamp]; write more of it
+    error: `quick-` could be quick-[stamp], quick-[stamp]; write more of it
     "#);
     let shown: Value = serde_json::from_str(&place.stdout(&["show", "--json"])).unwrap();
     assert_eq!(shown["ended"]["verdict"], "pass");
     let listed: Value = serde_json::from_str(&place.stdout(&["runs", "--json"])).unwrap();
     assert_eq!(listed.as_array().map(Vec::len), Some(2));
-}
-
-/// What makes a run's id unique.
-fn stamp(run: &Path) -> String {
-    let id = run.file_name().unwrap().to_str().unwrap();
-    id.rsplit('-').next().unwrap().to_owned()
 }
 
 #[test]
@@ -585,7 +578,7 @@ fn plugins() {
     --- stdout
     plugin      wait-stable
     digest      sha256:[digest]
-    size        262118 bytes
+    size        [size]
     can call    clock/clock.now
                 clock/clock.sleep
                 cluster/cluster.nodes

@@ -56,7 +56,7 @@ fn a_torn_journal_is_told_and_carried_on_with() {
     machine  i-0002               Live
     machine  i-0003               Live
     machine  i-0004               Live
-    files      .wfe/runs/quick-[stamp]
+    files      [directory]/.wfe/runs/quick-[stamp]
     "#);
     assert_snapshot!(place.seen(&["resume", "last"]), @r#"
     exit code 0
@@ -74,11 +74,11 @@ fn a_torn_journal_is_told_and_carried_on_with() {
       Window  P90 write  P90 read  P99 write  P99 read  max write  max read  op/s write  op/s read  asked op/s  duration    start  complete
       steady     ✓ 1.12    ✓ 0.90     ✓ 1.81    ✓ 1.51       4.19      33.9       2,500      2,500       5,000   0:01:00  0:02:27  ✓ yes
 
-    Report: .wfe/runs/quick-[stamp]/report.html
+    Report: [directory]/.wfe/runs/quick-[stamp]/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines
     --- stderr
-    notice: the journal's last line is torn (112 bytes) and is dropped
      0:00:49  resumed
+    notice: the journal's last line was torn (112 bytes) and is dropped
      0:00:49  cluster: cluster
      0:02:24  cluster: scylla 2025.2 runs on 3 nodes
      0:02:24  cluster: succeeded
@@ -119,8 +119,7 @@ fn a_run_whose_process_lives_is_not_resumed() {
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 2
     --- stderr
-    notice: the journal's last line is torn (112 bytes) and is dropped
-    error: .wfe/runs/quick-[stamp]/journal.jsonl: another process is carrying out this run
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: another process is carrying out this run
     "#);
     assert_eq!(fs::read(&path).unwrap(), before);
     drop(owner);
@@ -138,13 +137,13 @@ fn a_journal_that_is_empty_or_damaged() {
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 4
     --- stderr
-    error: .wfe/runs/quick-[stamp]/journal.jsonl: line 4, byte 3077: not a journal entry: expected value at line 1 column 6
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: line 4, byte [n]: not a journal entry: expected value at line 1 column 6
     "#);
     File::create(&path).unwrap();
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 4
     --- stderr
-    error: the journal does not begin with the start of a run
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal does not begin with the start of a run
     "#);
     assert_snapshot!(place.seen(&["runs"]), @r#"
     exit code 0
@@ -156,22 +155,22 @@ fn a_journal_that_is_empty_or_damaged() {
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 4
     --- stderr
-    notice: the journal's last line is torn (20 bytes) and is dropped
-    error: the journal does not begin with the start of a run
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal does not begin with the start of a run
     "#);
     assert_snapshot!(place.seen(&["report"]), @r#"
     exit code 4
     --- stderr
-    error: the journal does not begin with the start of a run
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal does not begin with the start of a run
     "#);
 }
 
 #[test]
 fn nothing_to_resume() {
+    let _named = named();
     assert_snapshot!(Place::new().seen(&["resume"]), @r#"
     exit code 2
     --- stderr
-    error: no run `last` in .wfe/runs; `wfe runs` lists what there is
+    error: no run `last` in [directory]/.wfe/runs; `wfe runs` lists what there is
     "#);
 }
 

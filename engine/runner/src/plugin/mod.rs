@@ -164,8 +164,10 @@ async fn describe(pre: &InstancePre<Guest>) -> Result<Description, String> {
         .get_export_index(&mut store, Some(&interface), "describe")
         .ok_or_else(|| format!("`{PLUGIN_INTERFACE}` has no `describe`"))?;
     let describe = instance.get_typed_func::<(), (String,)>(&mut store, function).map_err(broken)?;
-    run_function(&mut store, &instance).map_err(|e| format!("cannot be run: {e:#}"))?;
     let ended = |e: wasmtime::Error| format!("does not describe itself: {}", why_trapped(&e).1);
     let (text,) = describe.call_async(&mut store, ()).await.map_err(ended)?;
-    serde_json::from_str(&text).map_err(|e| format!("describes itself in a way that cannot be read: {e}"))
+    let unreadable = |e| format!("describes itself in a way that cannot be read: {e}");
+    let description = serde_json::from_str(&text).map_err(unreadable)?;
+    run_function(&mut store, &instance).map_err(|e| format!("cannot be run: {e:#}"))?;
+    Ok(description)
 }
