@@ -102,7 +102,7 @@ fn a_torn_journal_is_told_and_carried_on_with() {
     assert_snapshot!(place.seen(&["resume", "last"]), @r#"
     exit code 2
     --- stderr
-    error: the run cannot be resumed: it is over, with verdict pass
+    error: the run cannot be resumed: it is over, with verdict pass; `wfe report` makes its reports again
     "#);
 }
 

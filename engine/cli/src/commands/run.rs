@@ -104,7 +104,7 @@ pub fn report(finished: &Finished, json: bool) -> Result<u8, Failure> {
 fn exit_code(state: &RunState) -> u8 {
     let Some(ended) = &state.ended else { return INFRASTRUCTURE };
     let mut errors = state.steps.values().filter_map(|step| step.attempts.last()?.error()).peekable();
-    let wrong = |error: &CallError| [kind::REQUEST, kind::DENIED, kind::UNSUPPORTED].contains(&error.kind.as_str());
+    let wrong = |error: &CallError| [kind::REQUEST, kind::UNSUPPORTED].contains(&error.kind.as_str());
     match ended.verdict {
         Verdict::Infrastructure if errors.peek().is_some() && errors.all(wrong) => REQUEST,
         verdict => verdict.exit_code(),
