@@ -82,7 +82,9 @@ impl From<RunError> for Failure {
             RunError::Backend(error) if error.kind == wfe_core::error::kind::REQUEST => Self::request(error.message),
             RunError::Backend(error) => Self::infrastructure(error.message),
             RunError::Resume(_) => Self::request(error.to_string()),
-            RunError::Record(_) => Self::infrastructure(error.to_string()),
+            RunError::Record(_) => Self::infrastructure(format!(
+                "{error}\nthe run stopped there and its machines may still run: when the cause is gone, `wfe resume` carries on"
+            )),
         }
     }
 }

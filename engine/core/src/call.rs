@@ -95,7 +95,7 @@ calls! {
     "cluster/cluster.flush"          ClusterFlush(cluster::Flush) IdempotentWrite;
     "cql/session.query"              CqlQuery(cql::Query) Read;
     "cql/session.execute"            CqlExecute(cql::Execute) WriteOnce;
-    "load/loads.start"               LoadStart(load::Start) WriteOnce;
+    "load/loads.start"               LoadStart(load::Start) IdempotentWrite;
     "load/loads.set-rate"            LoadSetRate(load::SetRate) IdempotentWrite;
     "load/loads.status"              LoadStatus(load::StatusOf) Read;
     "load/loads.stop"                LoadStop(load::Stop) IdempotentWrite;

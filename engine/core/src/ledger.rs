@@ -129,7 +129,11 @@ impl Ledger {
             hourly_usd: None,
             settled: false,
         };
-        self.entries.entry((kind.into(), id.into())).or_insert(resource);
+        // A load's name is free again once the load has ended.
+        let entry = self.entries.entry((kind.into(), id.into())).or_insert_with(|| resource.clone());
+        if entry.state != ResourceState::Live {
+            *entry = resource;
+        }
     }
 
     fn settle(

@@ -79,6 +79,7 @@ fn command(args: &RunArgs) -> String {
     words.extend(["--backend".into(), args.choice.backend.name().into(), "--seed".into(), args.seed.to_string()]);
     words.extend(args.choice.profile.iter().flat_map(|profile| ["--profile".into(), profile.clone()]));
     words.extend(args.choice.set.iter().flat_map(|(key, value)| ["--set".into(), format!("{key}={value}")]));
+    words.extend(args.deadline.iter().flat_map(|deadline| ["--deadline".into(), deadline.clone()]));
     words.extend(args.backend.contact_points.iter().flat_map(|at| ["--contact-point".into(), at.clone()]));
     words.extend(args.backend.faults.iter().flat_map(|file| ["--faults".into(), file.display().to_string()]));
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")

@@ -10,7 +10,7 @@ mod encode;
 mod read;
 
 pub use encode::Writer;
-pub use read::{Damage, Line, Log, read};
+pub use read::{Damage, Line, Log, decode_v2, read};
 
 use std::collections::BTreeMap;
 

@@ -196,9 +196,13 @@ fn nanoseconds(ms: f64) -> u64 {
     (ms * 1e6).round() as u64
 }
 
-/// Decodes a histogram: base64, zlib with a bound on its length, then V2.
+/// Decodes a histogram in base64.
 fn decode(text: &str) -> Result<Histogram, String> {
-    let bytes = STANDARD.decode(text).map_err(|e| format!("the histogram is not base64: {e}"))?;
+    decode_v2(&STANDARD.decode(text).map_err(|e| format!("the histogram is not base64: {e}"))?)
+}
+
+/// Decodes a histogram in the compressed V2 encoding. Memory is bounded, whatever the bytes say of their length.
+pub fn decode_v2(bytes: &[u8]) -> Result<Histogram, String> {
     let (head, body) = bytes.split_at_checked(8).ok_or("the histogram is too short")?;
     let mut v2 = Vec::new();
     match head.starts_with(&COMPRESSED_COOKIE.to_be_bytes()) {

@@ -15,6 +15,7 @@ impl RunState {
         findings.extend(self.broken_limits());
         findings.extend(self.incomplete_measurements());
         findings.extend(self.leaks());
+        findings.extend(self.skipped_steps());
         findings.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
         let verdict = findings.first().map_or(Verdict::Pass, |(verdict, _)| *verdict);
         (verdict, findings.into_iter().map(|(_, reason)| reason).collect())
@@ -30,6 +31,14 @@ impl RunState {
                 _ => Verdict::Infrastructure,
             };
             Some((verdict, format!("step `{}` failed: {}", step.id, error.message)))
+        })
+    }
+
+    /// What was skipped was not tested, whatever the reason.
+    fn skipped_steps(&self) -> impl Iterator<Item = (Verdict, String)> + '_ {
+        self.steps.iter().filter_map(|(id, step)| {
+            let why = step.skipped.as_ref()?;
+            Some((Verdict::Inconclusive, format!("step `{id}` was skipped: {why}")))
         })
     }
 

@@ -211,8 +211,7 @@ impl RunState {
                 }
             }
             Event::LimitChecked { step, result } => {
-                self.limits.retain(|(limited, known)| limited != step || known.rule != result.rule);
-                self.limits.push((step.clone(), result.clone()));
+                self.checked(step, result);
             }
             Event::StepSkipped { step, reason } => {
                 self.steps.entry(step.clone()).or_default().skipped = Some(reason.clone());
@@ -228,6 +227,21 @@ impl RunState {
                 self.ended = Some(Ended { at, verdict: *verdict, reasons: reasons.clone(), wall_s: *wall_s });
             }
             Event::RunStarted(_) | Event::CallIntended(_) | Event::ResourceSettled { .. } => {}
+        }
+    }
+
+    /// A rule is checked again after a crash, and once for each measurement of its step: the worst result counts.
+    fn checked(&mut self, step: &str, result: &LimitResult) {
+        let same = |(limited, known): &&mut (String, LimitResult)| limited == step && known.rule == result.rule;
+        let rank = |holds: Option<bool>| match holds {
+            Some(false) => 0,
+            None => 1,
+            Some(true) => 2,
+        };
+        match self.limits.iter_mut().find(same) {
+            Some((_, known)) if rank(known.holds) < rank(result.holds) => {}
+            Some((_, known)) => *known = result.clone(),
+            None => self.limits.push((step.to_owned(), result.clone())),
         }
     }
 

@@ -7,6 +7,9 @@ use crate::local::log;
 use crate::local::world::World;
 use crate::lock;
 
+/// The longest message that is kept, characters: Cassandra writes lines of 20,000.
+const LONGEST: usize = 1_000;
+
 /// Events since a moment, oldest first. Their times are the nodes' wall times moved onto the run's clock, exact to about
 /// a millisecond unless the machine's time was set meanwhile.
 pub fn since(world: &World, since: &Since) -> Result<Vec<DatabaseEvent>, CallError> {
@@ -22,7 +25,8 @@ pub fn since(world: &World, since: &Since) -> Result<Vec<DatabaseEvent>, CallErr
             let at_ms = line.wall_ms.saturating_sub(world.wall_zero);
             if at_ms >= since.from_ms && rank(line.severity) >= Some(least) {
                 let (node, severity) = (member.name.clone(), line.severity.to_owned());
-                events.push(DatabaseEvent { at_ms, node, severity, message: line.message });
+                let message = line.message.chars().take(LONGEST).collect();
+                events.push(DatabaseEvent { at_ms, node, severity, message });
             }
         }
     }

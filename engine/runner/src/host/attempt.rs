@@ -85,6 +85,9 @@ impl Attempt {
     }
 }
 
+/// The longest text of a plugin's error that is kept, characters.
+const LONGEST_TEXT: usize = 16 << 10;
+
 pub(crate) type RunResult = (Result<String, GuestError>,);
 
 async fn run_guest(
@@ -152,7 +155,8 @@ pub(crate) struct GuestError {
 impl From<GuestError> for CallError {
     fn from(error: GuestError) -> Self {
         let GuestError { kind, code, message, retry_after_ms, details } = error;
-        Self { kind, code, message, retry_after_ms, details }
+        let cut = |text: String| text.chars().take(LONGEST_TEXT).collect();
+        Self { kind: cut(kind), code: cut(code), message: cut(message), retry_after_ms, details: cut(details) }
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wfe_core::backend::Context;
 use wfe_core::call::{self, Class};
 use wfe_core::event::CallId;
-use wfe_core::{Call, CallError, Event, Millis};
+use wfe_core::{Call, CallError, Event, Millis, error};
 
 use super::attempt::{Attempt, End};
 use super::grants;
@@ -62,7 +62,9 @@ impl Attempt {
     async fn make(&mut self, call: Call, id: CallId, announced: bool) -> Result<Result<Value, CallError>, End> {
         let denial =
             self.services.recorder.with_state(|state| grants::denial(&call, &self.info.step, &self.grants, state));
+        let unknown = announced && id.class == Class::WriteOnce;
         let answer = match denial {
+            None if unknown => Err(unknown_outcome(&id)),
             Some(denial) => Err(denial),
             None => self.ask(&call, &id, announced).await?,
         };
@@ -99,6 +101,11 @@ impl Attempt {
             None => self.services.backend.call(&context, call).await,
         })
     }
+}
+
+fn unknown_outcome(id: &CallId) -> CallError {
+    let message = format!("`{}` was announced before a crash: it may or may not have happened", id.name);
+    CallError::new(error::kind::UNKNOWN_OUTCOME, "crash", message)
 }
 
 /// The idempotency key of a call: the same call of the same attempt has it in every life of the run.

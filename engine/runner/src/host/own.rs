@@ -1,11 +1,11 @@
 //! The calls that the engine itself answers: the step's own affairs, time, random numbers, histograms, windows.
 
-use base64::Engine as _;
 use futures_util::future::{Either, select};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use wfe_core::backend::{Context, answer};
 use wfe_core::capability::step::Window;
+use wfe_core::hlog;
 use wfe_core::measure::{Histogram, histogram};
 use wfe_core::{Call, CallError};
 
@@ -91,14 +91,11 @@ fn encoded(histogram: &Histogram) -> Result<Value, CallError> {
     use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
     let mut bytes = Vec::new();
     V2DeflateSerializer::new().serialize(histogram, &mut bytes).map_err(|e| bad_histogram(&e.to_string()))?;
-    answer(base64::engine::general_purpose::STANDARD.encode(bytes).into_bytes())
+    answer(bytes)
 }
 
 fn decoded(encoded: &[u8]) -> Result<Histogram, CallError> {
-    let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).map_err(|e| bad_histogram(&e.to_string()))?;
-    hdrhistogram::serialization::Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|e| bad_histogram(&e.to_string()))
+    hlog::decode_v2(encoded).map_err(|e| bad_histogram(&e))
 }
 
 fn bad_histogram(message: &str) -> CallError {

@@ -1,12 +1,14 @@
 //! The attempts that are running: started, carried on after a crash, stopped, aborted.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, select};
 use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
+use wfe_core::backend::Clock;
 use wfe_core::capability::step;
 use wfe_core::event::Outcome;
 use wfe_core::plan::PlannedStep;
@@ -153,6 +155,7 @@ impl Run {
         let aborted = attempts.handles.get_mut(&step.id).and_then(|handle| handle.aborted.take());
         let found = self.plugins.find(&step.uses).map(|(loaded, kind)| (loaded.clone(), kind.name.clone()));
         let clock = self.services.clock.clone();
+        let stopping = host.stop.clone();
         let ended = async move {
             let begun = match begin.await {
                 Ok(begun) => begun,
@@ -164,7 +167,7 @@ impl Run {
                 return Ok(Outcome::Failed { error: CallError::infrastructure("plugin-missing", message) });
             };
             let work = host.run(&loaded, &kind, &begun.parameters);
-            let ended_from_outside = outside(clock, &step, begun.started, aborted);
+            let ended_from_outside = outside(clock, &step, begun.started, aborted, stopping);
             match select(std::pin::pin!(work), std::pin::pin!(ended_from_outside)).await {
                 Either::Left((outcome, _)) => outcome,
                 Either::Right((error, _)) => Ok(Outcome::Failed { error }),
@@ -194,31 +197,49 @@ impl From<RecordError> for NotBegun {
     }
 }
 
-/// Answers when the attempt has to be ended although its plugin goes on: aborted, or out of time.
+/// How long a background step may take to end after it was asked to.
+const STOP_MS: Millis = 300_000;
+/// How long a step of `finally` may take when it does not say so itself.
+const FINALLY_MS: Millis = 600_000;
+
+/// Answers when the attempt has to be ended although its plugin goes on: aborted, out of time, or deaf.
 async fn outside(
-    clock: std::sync::Arc<dyn wfe_core::backend::Clock>,
+    clock: Arc<dyn Clock>,
     step: &PlannedStep,
     started: Millis,
     aborted: Option<oneshot::Receiver<CallError>>,
+    mut stopping: watch::Receiver<bool>,
 ) -> CallError {
+    let timeout_ms = step.timeout_ms.or(step.finally.then_some(FINALLY_MS));
     let out_of_time = async {
-        match step.timeout_ms {
+        match timeout_ms {
             Some(timeout) => clock.sleep_until(started + timeout).await,
             None => std::future::pending().await,
         }
+        let message = format!("it took longer than its timeout of {} s", timeout_ms.unwrap_or_default() / 1000);
+        CallError::new(error::kind::TIMEOUT, "timeout", message)
+    };
+    let deaf = async {
+        if stopping.wait_for(|stop| *stop).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        clock.sleep_until(clock.now() + STOP_MS).await;
+        let message = format!("it did not end within {} s after it was asked to stop", STOP_MS / 1000);
+        CallError::infrastructure("did-not-stop", message)
     };
     let aborted = async {
         match aborted {
-            Some(receiver) => receiver.await,
+            Some(receiver) => match receiver.await {
+                Ok(error) => error,
+                Err(_) => std::future::pending().await,
+            },
             None => std::future::pending().await,
         }
     };
-    match select(std::pin::pin!(aborted), std::pin::pin!(out_of_time)).await {
-        Either::Left((Ok(error), _)) => error,
-        Either::Left((Err(_), _)) => std::future::pending().await,
-        Either::Right(_) => {
-            let seconds = step.timeout_ms.unwrap_or_default() / 1000;
-            CallError::new(error::kind::TIMEOUT, "timeout", format!("it took longer than its timeout of {seconds} s"))
-        }
+    tokio::select! {
+        biased;
+        error = aborted => error,
+        error = out_of_time => error,
+        error = deaf => error,
     }
 }

@@ -11,6 +11,7 @@ use wfe_core::capability::observe::Since;
 use wfe_core::capability::step::Attempt;
 use wfe_core::event::{CallId, Keep, ResourceState};
 use wfe_core::ledger::{LOAD, MACHINE, Resource};
+use wfe_core::limits::LimitResult;
 use wfe_core::verdict::Verdict;
 use wfe_core::{Call, CallError, Event, call, limits};
 
@@ -22,7 +23,7 @@ use super::{Finished, Run, RunError};
 /// The step name of the engine's own calls.
 const ENGINE: &str = "engine";
 /// The most database events that are kept for the report.
-const MOST_EVENTS: u32 = 500;
+const MOST_EVENTS: u32 = 200;
 
 impl Run {
     /// Ends the run: nothing of it is left but what is to be kept.
@@ -76,6 +77,13 @@ impl Run {
             let own = state.measurements.iter().filter(|measured| measured.step == step);
             own.map(|measured| measured.measurement.clone()).collect::<Vec<_>>()
         });
+        if measurements.is_empty() {
+            for limit in &planned.limits {
+                let (rule, place) = (limit.rule.clone(), "the step measured nothing".to_owned());
+                let result = LimitResult { rule, value: "n/a".into(), holds: None, place };
+                recorder.record(Event::LimitChecked { step: step.to_owned(), result })?;
+            }
+        }
         for measurement in measurements {
             // A resumed run fed the measurement from the journal, and the recording may lag behind it.
             self.services.backend.recorded_until(measurement.to_ms).await;

@@ -168,7 +168,10 @@ impl Run {
     }
 
     async fn wait(&self, attempts: &mut Attempts, cancel: &mut Cancel, cancelled: bool) -> Wake {
-        let deadline_ms = self.services.recorder.with_state(|state| state.started.deadline_ms);
+        let deadline_ms = self.services.recorder.with_state(|state| {
+            // `finally` comes after the deadline, and has a time budget of its own.
+            state.started.deadline_ms.filter(|_| state.finally_since.is_none())
+        });
         let deadline = async {
             match deadline_ms.filter(|_| !cancelled) {
                 Some(deadline) => self.services.clock.sleep_until(deadline).await,
