@@ -3,6 +3,8 @@
 //! A process that is killed leaves its journal and nothing else that counts, and the journal only grows. So the first k
 //! lines of a whole run's journal are what a process killed after its k-th entry leaves behind.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
+
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +41,7 @@ fn elasticity_killed_at_every_entry() {
                         return;
                     }
                     let mut left: Vec<u8> = lines[..kept].concat();
-                    if kept % 3 == 0 {
+                    if kept.is_multiple_of(3) {
                         left.extend(&lines[kept][..lines[kept].len() / 2]);
                     }
                     let directory = runs.path().join(format!("killed-{kept}"));

@@ -1,5 +1,7 @@
 //! The shipped test on a real Apache Cassandra on this machine, through the binary.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
+
 use std::fs;
 use std::path::Path;
 

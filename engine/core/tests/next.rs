@@ -1,5 +1,7 @@
 //! The order of a run, played through without any I/O: random graphs, random outcomes, random cancels.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
