@@ -5,12 +5,19 @@ use wfe_core::limits::LimitResult;
 /// Bounds in milliseconds where the workflow gives none: those of the published elasticity reports.
 const DEFAULTS: [(&str, f64); 2] = [("p90", 5.0), ("p99", 10.0)];
 
-/// The bound for a latency of a step, milliseconds: the step's own rule, or the usual bound for that percentile.
+/// The bound for a latency of a step, milliseconds: the step's own rule, or the usual bound for that percentile where
+/// the step has no rule about latencies of that operation.
 pub fn bound(limits: &[(String, LimitResult)], step: &str, operation: &str, percentile: &str) -> Option<f64> {
     let name = format!("{operation}.{percentile}");
     let own =
         limits.iter().filter(|(limited, _)| limited == step).find_map(|(_, result)| upper_ms(&result.rule, &name));
-    own.or_else(|| DEFAULTS.iter().find(|(known, _)| *known == percentile).map(|(_, bound)| *bound))
+    let ruled = |(limited, result): &(String, LimitResult)| {
+        limited == step && result.rule.starts_with(&format!("{operation}.p"))
+    };
+    if own.is_some() || limits.iter().any(ruled) {
+        return own;
+    }
+    DEFAULTS.iter().find(|(known, _)| *known == percentile).map(|(_, bound)| *bound)
 }
 
 /// The different bounds that rules set to a P99 over a whole window, milliseconds, in the rules' order.

@@ -132,15 +132,19 @@ impl Story {
             let disk = column(telemetry, name, piece_ms, count, &percent);
             self.disk.push(Series::new(name, "", disk));
         }
-        self.not_drawn = signals.iter().skip(SIGNALS).map(|name| (*name).to_owned()).collect();
-        for signal in signals.into_iter().take(SIGNALS) {
+        for signal in signals {
             let value = |node: &Node| {
                 let found = node.signals.iter().find(|found| found.name == signal)?;
                 Some(found.value).filter(|value| value.is_finite())
             };
             let lines = by_number(&nodes).into_iter();
             let lines = lines.map(|name| Series::new(name, "", column(telemetry, name, piece_ms, count, &value)));
-            self.signals.insert(signal.to_owned(), lines.filter(|series| series.max().is_some()).collect());
+            let lines: Vec<Series> = lines.filter(|series| series.max().is_some()).collect();
+            let flat = lines.iter().all(|series| series.max() == Some(0.0));
+            match flat || self.signals.len() == SIGNALS {
+                true => self.not_drawn.push(format!("{signal}{}", if flat { " (always 0)" } else { "" })),
+                false => drop(self.signals.insert(signal.to_owned(), lines)),
+            }
         }
     }
 }
@@ -184,5 +188,26 @@ fn column(
             (one, two) => one.or(two),
         };
     }
+    bridge(&mut values, (3 * distance(telemetry) / piece_ms.max(1)) as usize);
     values
+}
+
+/// The usual distance of samples, milliseconds.
+fn distance(telemetry: &[TelemetrySample]) -> Millis {
+    let mut distances: Vec<Millis> = telemetry.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at)).collect();
+    distances.sort_unstable();
+    distances.get(distances.len() / 2).copied().unwrap_or(0)
+}
+
+/// Holds each value until the next one, where that is not too far away: pieces may be shorter than the distance of
+/// samples.
+fn bridge(values: &mut [Option<f64>], longest: usize) {
+    let mut last = None;
+    for place in 0..values.len() {
+        let Some(value) = values[place] else { continue };
+        if let Some((from, held)) = last.filter(|(from, _)| place - from <= longest) {
+            values[from + 1..place].fill(Some(held));
+        }
+        last = Some((place, value));
+    }
 }

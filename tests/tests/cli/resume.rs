@@ -72,7 +72,7 @@ fn a_torn_journal_is_told_and_carried_on_with() {
 
     Measured windows
       Window  P90 write  P90 read  P99 write  P99 read  max write  max read  op/s write  op/s read  asked op/s  duration    start  complete
-      steady     ✓ 1.12    ✓ 0.90     ✓ 1.81    ✓ 1.51       4.19      33.9       2,500      2,500       5,000   0:01:00  0:02:27  ✓ yes
+      steady     ✓ 1.12      0.90     ✓ 1.81    ✓ 1.51       4.19      33.9       2,500      2,500       5,000   0:01:00  0:02:27  ✓ yes
 
     Report: [directory]/.wfe/runs/quick-[stamp]/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines

@@ -23,7 +23,7 @@ fn the_terminal_shows_what_decided() {
 
     Measured windows
       Window  P90 write  P90 read  P99 write  P99 read  max write  max read  op/s write  op/s read  asked op/s  duration    start  complete
-      steady     ✓ 3.38    ✗ 7.83     ✓ 5.83    ✗ 15.3       9.10      24.6         100        100         200   0:01:00  0:00:20  ? no
+      steady       3.38      7.83     ✓ 5.83    ✗ 15.3       9.10      24.6         100        100         200   0:01:00  0:00:20  ? no
 
     Disk usage at named moments
       Moment  Time     Node                used GiB  available GiB  total GiB  used %
@@ -76,7 +76,7 @@ fn markdown_says_the_same() {
 
     | Window | P90 write | P90 read | P99 write | P99 read | max write | max read | op/s write | op/s read | asked op/s | duration | start | complete |
     | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
-    | steady | ✓ 3.38 | ✗ 7.83 | ✓ 5.83 | ✗ 15.3 | 9.10 | 24.6 | 100 | 100 | 200 | 0:01:00 | 0:00:20 | ? no |
+    | steady | 3.38 | 7.83 | ✓ 5.83 | ✗ 15.3 | 9.10 | 24.6 | 100 | 100 | 200 | 0:01:00 | 0:00:20 | ? no |
 
     Response times in milliseconds, counted from the intended start of each operation. P90 and P99 are marked against the step's own limits, else against 5 ms and 10 ms.
 
