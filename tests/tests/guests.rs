@@ -1,5 +1,7 @@
 //! Plugins that misbehave, each in a file of `guests/`: the run ends in order, with a message that says what happened.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
