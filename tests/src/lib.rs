@@ -142,3 +142,17 @@ const NAMES: [(&str, &str); 7] = [
     (r", byte \d+:", ", byte [n]:"),
     (r"(?m)[ \t]+$", ""),
 ];
+
+/// Assembles the guest of that name in `tests/guests`. A file that is no whole module or component stands between what
+/// all guests share.
+pub fn assemble(name: &str) -> Vec<u8> {
+    let guests = repository().join("tests/guests");
+    let read = |file: &str| std::fs::read_to_string(guests.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+    let own = read(&format!("{name}.wat"));
+    let whole = own.lines().any(|line| line.starts_with("(component") || line.starts_with("(module"));
+    let text = match whole {
+        true => own,
+        false => [read("shared/head.wat"), own, read("shared/tail.wat")].concat(),
+    };
+    wat::parse_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
+}

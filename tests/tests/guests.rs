@@ -4,26 +4,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
-use wfe_tests::{named, seen, wfe};
-
-fn guests() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("guests")
-}
-
-/// Assembles the guest of that name. A file that is no whole module or component stands between what all guests share.
-fn assemble(name: &str) -> Vec<u8> {
-    let read = |file: &str| fs::read_to_string(guests().join(file)).unwrap();
-    let own = read(&format!("{name}.wat"));
-    let whole = own.lines().any(|line| line.starts_with("(component") || line.starts_with("(module"));
-    let text = match whole {
-        true => own,
-        false => [read("shared/head.wat"), own, read("shared/tail.wat")].concat(),
-    };
-    wat::parse_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
-}
+use wfe_tests::{assemble, named, repository, seen, wfe};
 
 /// What a user sees of a run whose only step is that guest.
 fn run(name: &str) -> String {
@@ -41,7 +24,7 @@ fn run_granted(name: &str, grants: &str) -> String {
 
 #[test]
 fn every_guest_has_a_test() {
-    let files = fs::read_dir(guests()).unwrap().map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(repository().join("tests/guests")).unwrap().map(|entry| entry.unwrap().path());
     let guests: BTreeSet<String> = files
         .filter(|path| path.extension().is_some_and(|extension| extension == "wat"))
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())

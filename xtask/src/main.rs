@@ -1,5 +1,6 @@
 //! Repository tasks: `cargo xtask TASK`.
 
+mod bench;
 mod debian;
 mod plugins;
 mod test;
@@ -15,6 +16,7 @@ Usage: cargo xtask TASK
 
 Tasks:
   test              Check everything: format, lints, all tests, a real Cassandra's too, the committed components
+  bench             Measure what a rehearsal and a journaled call cost
   plugins           Build the plugins into plugins/components
   plugins --check   Build them elsewhere and compare: fails when the committed ones are not what the sources give";
 
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let outcome = match &arguments[..] {
         ["test"] => test::test(),
+        ["bench"] => bench::bench(),
         ["plugins"] => plugins::build(),
         ["plugins", "--check"] => plugins::check(),
         [] | ["-h" | "--help" | "help"] => {

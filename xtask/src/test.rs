@@ -7,7 +7,7 @@ use crate::{Result, debian, root};
 
 /// The packages that embed wasmtime. Always tested together: another selection would give their dependencies other
 /// features, and compile them again.
-const ENGINE: [&str; 6] = ["wfe", "wfe-runner", "wfe-sim", "wfe-live", "wfe-report", "wfe-tests"];
+pub const ENGINE: [&str; 6] = ["wfe", "wfe-runner", "wfe-sim", "wfe-live", "wfe-report", "wfe-tests"];
 /// The packages without it.
 const LIGHT: [&str; 2] = ["wfe-core", "xtask"];
 /// What the tests on a real Cassandra need, with the Debian packages that have it.
@@ -47,7 +47,8 @@ fn lints() -> Result {
     cargo_elsewhere(&[&plugins[..], &["--", "-D", "warnings"]].concat())
 }
 
-fn packages(task: &[&str], packages: &[&str], rest: &[&str]) -> Result {
+/// Runs a task of cargo on these packages.
+pub fn packages(task: &[&str], packages: &[&str], rest: &[&str]) -> Result {
     let selection: Vec<&str> = packages.iter().flat_map(|package| ["-p", package]).collect();
     cargo(&[task, &selection[..], &["--locked"], rest].concat())
 }
@@ -61,7 +62,8 @@ fn cargo_elsewhere(arguments: &[&str]) -> Result {
     run(Command::new(env!("CARGO")).args(arguments).env("CARGO_TARGET_DIR", target().join("plugins-host")))
 }
 
-fn target() -> PathBuf {
+/// The target folder.
+pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into)
 }
 
