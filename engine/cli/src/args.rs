@@ -238,7 +238,6 @@ pub struct LogsArgs {
     #[allow(missing_docs, reason = "documented where it is declared")]
     pub run: RunName,
     /// Only this step's lines.
-    #[arg(long, short, value_name = "ID")]
     pub step: Option<String>,
     /// Go on with new lines until the run is over.
     #[arg(long, short)]

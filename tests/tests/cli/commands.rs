@@ -467,7 +467,7 @@ fn looking_at_runs() {
     machine  i-0004               Deleted
     files      [directory]/.wfe/runs/quick-[stamp]
     "#);
-    assert_snapshot!(place.seen(&["logs", "last", "--step", "steady"]), @r#"
+    assert_snapshot!(place.seen(&["logs", "last", "steady"]), @r#"
     exit code 0
     --- stdout
      0:02:26  steady: started

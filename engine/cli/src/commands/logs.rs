@@ -17,6 +17,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Prints the events of a run, one line each.
 pub fn logs(args: LogsArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
+    if let Some(step) = &args.step {
+        is_known(&directory, step)?;
+    }
     runtime(false)?.block_on(async {
         let mut shown = 0;
         loop {
@@ -27,6 +30,18 @@ pub fn logs(args: LogsArgs) -> Result<u8, Failure> {
             tokio::time::sleep(LOOK).await;
         }
     })
+}
+
+fn is_known(directory: &Path, step: &str) -> Result<(), Failure> {
+    let entries = journal::read(directory)?.entries;
+    let Some(Event::RunStarted(started)) = entries.first().map(|entry| &entry.event) else { return Ok(()) };
+    match started.steps.iter().any(|known| known.id == step) {
+        true => Ok(()),
+        false => {
+            let known: Vec<&str> = started.steps.iter().map(|step| step.id.as_str()).collect();
+            Err(Failure::request(format!("the run has no step `{step}`; it has {}", known.join(", "))))
+        }
+    }
 }
 
 /// Prints the entries after the first `shown`; answers whether the run is over.
