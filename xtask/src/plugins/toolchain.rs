@@ -65,12 +65,15 @@ impl Toolchain {
     pub fn cargo(&self) -> Command {
         let Some(linker) = &self.linker else {
             let mut cargo = Command::new("cargo");
+            // Incremental builds give other code.
+            cargo.env("CARGO_INCREMENTAL", "0");
             cargo.args(["--config", &format!("build.target='{TARGET}'")]);
             return cargo;
         };
         let mut cargo = Command::new(DEBIAN_CARGO);
         cargo.args(["--config", &format!("build.target='{TARGET}'"), "-Zbuild-std=std,panic_abort"]);
         // A stable compiler builds the standard library only when it is told to be a nightly one.
+        cargo.env("CARGO_INCREMENTAL", "0");
         cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTC", DEBIAN_RUSTC);
         cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
         cargo
