@@ -35,9 +35,7 @@ impl Failure {
     pub fn infrastructure(message: impl Into<String>) -> Self {
         Self { code: INFRASTRUCTURE, message: format!("error: {}", message.into()), diagnostics: Vec::new() }
     }
-}
 
-impl Failure {
     /// The events in a run's journal make no sense.
     pub fn journal(directory: &Path, error: &FoldError) -> Self {
         Self::infrastructure(format!("{}: {error}", directory.join(journal::FILE).display()))

@@ -15,6 +15,9 @@ use crate::{CallError, Millis};
 /// Version of the journal's format, in [`Event::RunStarted`].
 pub const FORMAT: u32 = 1;
 
+/// The step name of the engine's own calls; no step of a workflow may have it.
+pub const ENGINE: &str = "engine";
+
 /// One line of the journal: an event with its number and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -116,7 +119,7 @@ pub enum Event {
         verdict: Verdict,
         /// Why, for people.
         reasons: Vec<String>,
-        /// Wall time spent, seconds, over all lives of the run.
+        /// Wall time from the beginning to here, seconds, times between two lives of the run included.
         wall_s: f64,
     },
 }

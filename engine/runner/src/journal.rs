@@ -100,7 +100,7 @@ pub struct Journal {
     path: PathBuf,
     durable: bool,
     written: AtomicU64,
-    synced: Arc<AtomicU64>,
+    synced: AtomicU64,
     syncing: tokio::sync::Mutex<()>,
 }
 
@@ -142,7 +142,7 @@ impl Journal {
             path,
             durable,
             written: AtomicU64::new(0),
-            synced: Arc::default(),
+            synced: AtomicU64::new(0),
             syncing: tokio::sync::Mutex::new(()),
         })
     }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use wfe_core::backend::{Backend, Clock, Context};
 use wfe_core::capability::cluster::Nodes;
 use wfe_core::capability::step::Attempt;
+use wfe_core::event::ENGINE;
 use wfe_core::{Call, Millis};
 
 /// Name of the file in a run's directory: lines of `{"at": ms, "nodes": [..]}`.
@@ -42,7 +43,7 @@ async fn write_samples(
     loop {
         let at = (clock.now() / every + 1) * every;
         clock.sleep_until(at).await;
-        let attempt = Attempt { run: run.into(), workflow: String::new(), step: "engine".into(), number: 1 };
+        let attempt = Attempt { run: run.into(), workflow: String::new(), step: ENGINE.into(), number: 1 };
         let context = Context { attempt, number: 0, asked_at: at, key: String::new() };
         let Ok(nodes) = backend.call(&context, &Call::ClusterNodes(Nodes {})).await else { continue };
         write(&file, at, nodes)?;

@@ -40,7 +40,7 @@ pub struct RunState {
     pub ledger: Ledger,
     /// Why it should end early, if somebody asked for that.
     pub cancelled: Option<String>,
-    /// Whether `finally` has begun.
+    /// When `finally` began.
     pub finally_since: Option<Millis>,
     /// How often a new process took over.
     pub resumed: u32,
@@ -61,7 +61,7 @@ pub struct Ended {
     pub verdict: Verdict,
     /// Why, for people.
     pub reasons: Vec<String>,
-    /// Wall time spent, seconds.
+    /// Wall time from the beginning to the end, seconds.
     pub wall_s: f64,
 }
 

@@ -1,6 +1,7 @@
 //! Steps as they are declared.
 
 use crate::diagnostic::{Mistake, quote};
+use crate::event::ENGINE;
 
 use super::At;
 use super::fields::{self, Fields};
@@ -61,7 +62,7 @@ pub fn read(steps: Option<&Node>, finally: Option<&Node>, mistakes: &mut Vec<Mis
 
 fn check_id(key: &Key, before: &[Step], mistakes: &mut Vec<Mistake>) {
     fields::check_name(key, "a step", mistakes);
-    if key.text == "engine" {
+    if key.text == ENGINE {
         let help = "`engine` is the name of what the engine does itself".to_owned();
         mistakes.push(Mistake::new(key.span, "a step cannot have the name `engine`").help(help));
     }

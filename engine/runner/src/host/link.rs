@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, Linker, Type, Val};
-use wasmtime::{Result, StoreContextMut, bail, format_err};
+use wasmtime::{Result, StoreContextMut, format_err};
 use wfe_core::CallError;
 use wfe_core::call::{Class, class_of};
 
@@ -25,24 +25,42 @@ pub fn call_name(interface: &str, function: &str) -> Option<String> {
     Some(format!("{path}.{function}"))
 }
 
-/// Defines every function that the component imports.
-pub fn define(linker: &mut Linker<Guest>, component: &Component) -> Result<()> {
-    let engine = linker.engine().clone();
-    for (interface, item) in component.component_type().imports(&engine) {
-        let ComponentItem::ComponentInstance(instance) = item.ty else { bail!("imports `{interface}`") };
-        let mut linked = linker.instance(interface)?;
-        for (function, item) in instance.exports(&engine) {
+/// A function that a component imports.
+pub struct Imported {
+    interface: String,
+    function: String,
+    /// Its name as [`wfe_core::call::NAMES`] has it.
+    pub name: String,
+}
+
+/// The functions that a component imports; an error text names what is no function of the contract.
+pub fn functions(component: &Component) -> Result<Vec<Imported>, String> {
+    let engine = component.engine();
+    let mut functions = Vec::new();
+    for (interface, item) in component.component_type().imports(engine) {
+        let ComponentItem::ComponentInstance(instance) = item.ty else {
+            return Err(format!("imports `{interface}`, which is no capability"));
+        };
+        for (function, item) in instance.exports(engine) {
             if !matches!(item.ty, ComponentItem::ComponentFunc(_)) {
                 continue;
             }
             let name = call_name(interface, function)
-                .and_then(|name| class_of(&name).map(|_| name))
-                .ok_or_else(|| format_err!("imports `{interface}` `{function}`, which this wfe does not have"))?;
-            linked.func_new_async(function, move |store, ty, arguments, results| {
-                let name = name.clone();
-                Box::new(async move { answer(store, &name, &ty, arguments, results).await })
-            })?;
+                .filter(|name| class_of(name).is_some())
+                .ok_or_else(|| format!("imports `{interface}` `{function}`, which this wfe does not have"))?;
+            functions.push(Imported { interface: interface.to_owned(), function: function.to_owned(), name });
         }
+    }
+    Ok(functions)
+}
+
+/// Defines these functions.
+pub fn define(linker: &mut Linker<Guest>, functions: Vec<Imported>) -> Result<()> {
+    for Imported { interface, function, name } in functions {
+        linker.instance(&interface)?.func_new_async(&function, move |store, ty, arguments, results| {
+            let name = name.clone();
+            Box::new(async move { answer(store, &name, &ty, arguments, results).await })
+        })?;
     }
     Ok(())
 }

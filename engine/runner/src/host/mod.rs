@@ -8,4 +8,4 @@ mod own;
 mod replay;
 mod values;
 
-pub use replay::{Recorded, Replay};
+pub use replay::Replay;

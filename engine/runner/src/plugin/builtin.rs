@@ -10,7 +10,7 @@ macro_rules! builtin {
 
 builtin!["fill-to-percent", "grow-cluster", "load", "measure", "provision", "report", "wait-stable"];
 
-/// Their names.
+/// The names of the built-in plugins.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().map(|(name, _)| *name)
 }

@@ -43,7 +43,7 @@ fn tick(engine: EngineWeak) {
         while let Some(engine) = engine.upgrade() {
             engine.increment_epoch();
             drop(engine);
-            #[allow(clippy::disallowed_methods, reason = "a kill switch counts processor time, not the run's time")]
+            #[allow(clippy::disallowed_methods, reason = "a kill switch counts real time, not the run's time")]
             std::thread::sleep(TICK);
         }
     });

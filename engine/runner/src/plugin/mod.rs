@@ -4,15 +4,15 @@ mod builtin;
 mod cache;
 pub mod engine;
 
+pub use builtin::names as builtin_names;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{Component, InstancePre, Linker};
-use wasmtime::{Engine, Store};
-use wfe_core::call;
+use wasmtime::Store;
+use wasmtime::component::{InstancePre, Linker};
 use wfe_core::catalog::{Catalog, Description, Plugin, StepKind};
 use wfe_core::workflow::is_plugin_file;
 
@@ -82,7 +82,7 @@ impl Plugins {
         Some((loaded, kind))
     }
 
-    /// What the plan needs to know of them. Built-in kinds that were not loaded are known by their names alone.
+    /// What the plan needs to know of them.
     pub fn catalog(&self) -> Catalog {
         let mut catalog = Catalog::default();
         for (source, loaded) in &self.loaded {
@@ -105,11 +105,6 @@ impl Plugins {
     }
 }
 
-/// The names of the built-in plugins.
-pub fn builtin_names() -> impl Iterator<Item = &'static str> {
-    builtin::names()
-}
-
 fn read(source: &str, path: &Path) -> Result<Vec<u8>, PluginError> {
     std::fs::read(path)
         .map_err(|e| PluginError { plugin: source.into(), message: format!("{} cannot be read: {e}", path.display()) })
@@ -122,33 +117,14 @@ pub async fn load(name: &str, bytes: &[u8]) -> Result<Loaded, PluginError> {
     let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let component = cache::load(&engine, bytes, &digest)
         .map_err(|e| fail(format!("not a WebAssembly component that this wfe can run: {e:#}")))?;
-    let imports = imports(&engine, &component).map_err(fail)?;
+    let functions = link::functions(&component).map_err(fail)?;
+    let imports = functions.iter().map(|function| function.name.clone()).collect();
     let facts = Plugin { name: name.into(), digest, imports, size: bytes.len() as u64 };
     let mut linker = Linker::new(&engine);
-    link::define(&mut linker, &component).map_err(|e| fail(format!("{e:#}")))?;
+    link::define(&mut linker, functions).map_err(|e| fail(format!("{e:#}")))?;
     let pre = linker.instantiate_pre(&component).map_err(|e| fail(format!("cannot be linked: {e:#}")))?;
     let description = describe(&pre).await.map_err(fail)?;
     Ok(Loaded { facts, description, pre })
-}
-
-/// The functions that a component imports, as [`call::NAMES`] has them.
-fn imports(engine: &Engine, component: &Component) -> Result<BTreeSet<String>, String> {
-    let mut names = BTreeSet::new();
-    for (interface, item) in component.component_type().imports(engine) {
-        let ComponentItem::ComponentInstance(instance) = item.ty else {
-            return Err(format!("imports `{interface}`, which is no capability"));
-        };
-        for (function, item) in instance.exports(engine) {
-            if !matches!(item.ty, ComponentItem::ComponentFunc(_)) {
-                continue;
-            }
-            let name = link::call_name(interface, function)
-                .filter(|name| call::class_of(name).is_some())
-                .ok_or_else(|| format!("imports `{interface}` `{function}`, which this wfe does not have"))?;
-            names.insert(name);
-        }
-    }
-    Ok(names)
 }
 
 /// Asks the plugin for its kinds of step; no capability is there while it answers.

@@ -84,7 +84,7 @@ impl Run {
             open.collect::<Vec<_>>()
         });
         for (id, last, stopping) in open {
-            let Some(step) = self.plan.steps.iter().find(|step| step.id == id).cloned() else { continue };
+            let Some(step) = self.plan.step(&id).cloned() else { continue };
             attempts.begin(&id);
             if stopping {
                 attempts.stop(&id);
@@ -98,7 +98,7 @@ impl Run {
 
     /// Starts an attempt, not before that moment. Its first event is recorded when it really starts.
     pub(super) fn start(&self, attempts: &mut Attempts, id: &str, number: u32, not_before: Millis) {
-        let Some(step) = self.plan.steps.iter().find(|step| step.id == id).cloned() else { return };
+        let Some(step) = self.plan.step(id).cloned() else { return };
         let window = step.during.as_ref().and_then(|during| {
             self.services.recorder.with_state(|state| state.window(&during.step, during.phase.as_deref()))
         });

@@ -9,7 +9,7 @@ use wfe_core::capability::cloud::{DescribeType, List, Machine, MachineType, Term
 use wfe_core::capability::load::Stop;
 use wfe_core::capability::observe::Since;
 use wfe_core::capability::step::Attempt;
-use wfe_core::event::{CallId, Keep, ResourceState};
+use wfe_core::event::{CallId, ENGINE, Keep, ResourceState};
 use wfe_core::ledger::{LOAD, MACHINE, Resource};
 use wfe_core::limits::LimitResult;
 use wfe_core::verdict::Verdict;
@@ -20,8 +20,6 @@ use crate::host::call::key;
 
 use super::{Finished, Run, RunError};
 
-/// The step name of the engine's own calls.
-const ENGINE: &str = "engine";
 /// The most database events that are kept for the report.
 const MOST_EVENTS: u32 = 200;
 
@@ -71,7 +69,7 @@ impl Run {
 
     /// Holds the limits of a step against its measurements.
     pub(super) async fn check_limits(&self, step: &str) -> Result<(), RunError> {
-        let Some(planned) = self.plan.steps.iter().find(|planned| planned.id == step) else { return Ok(()) };
+        let Some(planned) = self.plan.step(step) else { return Ok(()) };
         let recorder = &self.services.recorder;
         let measurements = recorder.with_state(|state| {
             let own = state.measurements.iter().filter(|measured| measured.step == step);

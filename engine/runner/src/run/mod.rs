@@ -32,7 +32,7 @@ pub use prepare::{LOCK, WORKFLOW};
 pub struct Options {
     /// The directory of runs.
     pub runs: PathBuf,
-    /// The workflow file as the user named it, and its text.
+    /// The workflow file as the user named it.
     pub file: String,
     /// The workflow's text.
     pub source: Vec<u8>,
@@ -70,7 +70,7 @@ pub enum RunError {
     Resume(String),
 }
 
-/// Asks a run to end early: once for an orderly end with `finally`, twice for an end at once.
+/// Asks a run to end early, in order and with `finally`.
 #[derive(Debug, Clone)]
 pub struct Cancel(watch::Receiver<Option<String>>);
 
