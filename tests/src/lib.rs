@@ -66,6 +66,7 @@ fn options(planned: &Planned, runs: &Path, seed: u64) -> Options {
         set: BTreeMap::new(),
         seed,
         keep: Keep::Never,
+        keep_ms: 0,
         deadline_ms: None,
         backend_options: BTreeMap::new(),
         command: "wfe run test.yaml".into(),

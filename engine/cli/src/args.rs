@@ -30,6 +30,10 @@ pub enum Command {
     Plan(PlanArgs),
     /// Carry on with a run whose process is gone.
     Resume(ResumeArgs),
+    /// End a run in order: `finally` runs, machines are given back. Carries on with a run whose process is gone for that.
+    Cancel(ResumeArgs),
+    /// Give back what runs left behind: kept machines, leaked ones, everything of a run whose process is gone.
+    Cleanup(CleanupArgs),
     /// List the runs.
     Runs(RunsArgs),
     /// Show the state of a run.
@@ -38,6 +42,8 @@ pub enum Command {
     Logs(LogsArgs),
     /// Make the report of a run again, from its journal and logs alone.
     Report(ShowArgs),
+    /// Run a step's plugin again, offline, against the calls that the journal holds.
+    Replay(ReplayArgs),
     /// Look at plugins.
     Plugin {
         /// What to do with them.
@@ -125,6 +131,9 @@ pub struct RunArgs {
     /// What happens to machines at the end.
     #[arg(long, value_enum, default_value_t = KeepName::Never)]
     pub keep: KeepName,
+    /// How long kept machines are wanted; the moment is written on them.
+    #[arg(long, value_name = "DURATION", default_value = "24h")]
+    pub keep_for: String,
     /// The longest the run may take, such as `8h`; `finally` comes after it.
     #[arg(long, value_name = "DURATION")]
     pub deadline: Option<String>,
@@ -196,6 +205,36 @@ pub struct ResumeArgs {
     /// Print `result.json` instead of the summary.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `wfe cleanup`.
+#[derive(Debug, Args)]
+pub struct CleanupArgs {
+    /// An id, a unique prefix of one, or `last`.
+    #[arg(required_unless_present = "expired")]
+    pub run: Option<String>,
+    /// All runs whose kept machines are past the time of `--keep-for`.
+    #[arg(long, conflicts_with = "run")]
+    pub expired: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented where it is declared")]
+    pub runs: RunsDir,
+}
+
+/// `wfe replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented where it is declared")]
+    pub run: RunName,
+    /// The step.
+    pub step: String,
+    /// Which attempt, from 1; without it, the last one.
+    #[arg(long)]
+    pub attempt: Option<u32>,
+    /// Another build of the plugin.
+    #[arg(long, value_name = "FILE")]
+    pub plugin: Option<PathBuf>,
 }
 
 /// Which run.

@@ -17,6 +17,7 @@ pub fn line(entry: &Entry) -> Option<String> {
             format!("run {} begins on {}{note}", started.run, started.backend)
         }
         Event::RunResumed { .. } => "resumed".into(),
+        Event::CleanUpStarted { .. } => "cleaning up".into(),
         Event::AttemptStarted { step, attempt: 1, .. } => format!("{step}: started"),
         Event::AttemptStarted { step, attempt, .. } => format!("{step}: started, attempt {attempt}"),
         Event::CallAnswered { id, answer } => said(&id.step, &id.name, &id.arguments, answer.as_ref().err())?,
@@ -38,10 +39,10 @@ pub fn line(entry: &Entry) -> Option<String> {
         Event::FinallyStarted => "finally".into(),
         Event::ResourceSettled { kind, id, state, reason, .. } => {
             let reason = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-            format!("{kind} {id} {}{reason}", format!("{state:?}").to_lowercase())
+            format!("{kind} {id} {}{reason}", state.word())
         }
         Event::RunEnded { verdict, .. } => format!("verdict: {}", verdict.word()),
-        Event::CallIntended(_) => return None,
+        Event::CallIntended(_) | Event::Audited { .. } => return None,
     };
     Some(format!("{:>8}  {text}", time(entry.at)))
 }

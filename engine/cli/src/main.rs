@@ -64,12 +64,15 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
     match command {
         Command::Run(args) => commands::run::run(args),
         Command::Resume(args) => commands::resume::resume(args),
+        Command::Cancel(args) => commands::cancel::cancel(args),
+        Command::Cleanup(args) => commands::cleanup::cleanup(args),
         Command::Validate(args) => commands::validate::validate(args),
         Command::Plan(args) => commands::plan::plan(args),
         Command::Runs(args) => commands::runs::runs(args),
         Command::Show(args) => commands::show::show(args),
         Command::Report(args) => commands::report::report(args),
         Command::Logs(args) => commands::logs::logs(args),
+        Command::Replay(args) => commands::replay::replay(args),
         Command::Plugin { command: PluginCommand::List } => commands::plugin::list(),
         Command::Plugin { command: PluginCommand::Inspect { plugin, json } } => {
             commands::plugin::inspect(&plugin, json)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use wfe_core::diagnostic::Source;
+use wfe_core::event::RunStarted;
 use wfe_core::plan::{self, Choice, Plan};
 use wfe_core::workflow::Workflow;
 use wfe_runner::plugin::{Plugins, builtin_names};
@@ -21,23 +22,38 @@ pub struct Ready {
     pub bytes: Vec<u8>,
 }
 
-/// Reads, checks and plans the workflow in a file. `shown` is how messages name the file; plugin files are found
-/// relative to `base`.
-pub async fn prepare(file: &Path, shown: &str, base: &Path, choice: &Choice) -> Result<Ready, Failure> {
+/// Reads, checks and plans the workflow in a file. `shown` is how messages name the file; plugin files are found beside
+/// it.
+pub async fn prepare(file: &Path, shown: &str, choice: &Choice) -> Result<Ready, Failure> {
+    let (bytes, source) = read(file, shown)?;
+    let plugins = Plugins::load(&uses(&source), directory_of(file)).await?;
+    ready(bytes, &source, plugins, choice)
+}
+
+/// Plans a run again from the copies of its workflow and its plugins.
+pub async fn prepare_again(run: &Path, started: &RunStarted, choice: &Choice) -> Result<Ready, Failure> {
+    let file = run.join(wfe_runner::run::WORKFLOW);
+    let (bytes, source) = read(&file, &file.display().to_string())?;
+    let plugins = Plugins::load_copies(&uses(&source), run, &started.plugins).await?;
+    ready(bytes, &source, plugins, choice)
+}
+
+fn read(file: &Path, shown: &str) -> Result<(Vec<u8>, Source), Failure> {
     let bytes = std::fs::read(file).map_err(|e| Failure::request(format!("{shown} cannot be read: {e}")))?;
     let source = Source::from_bytes(shown, &bytes)?;
-    let plugins = plugins(&source, base).await?;
-    let plan = plan::build(&source, &plugins.catalog(), choice)?;
+    Ok((bytes, source))
+}
+
+fn ready(bytes: Vec<u8>, source: &Source, plugins: Plugins, choice: &Choice) -> Result<Ready, Failure> {
+    let plan = plan::build(source, &plugins.catalog(), choice)?;
     Ok(Ready { plan, plugins, bytes })
 }
 
 /// The built-in plugins and the ones in files that the workflow names. Mistakes of the workflow are not told here: the
 /// plan tells all of them at once.
-async fn plugins(source: &Source, base: &Path) -> Result<Plugins, Failure> {
-    let files = Workflow::plugin_files(source);
-    let mut uses: BTreeSet<String> = builtin_names().map(str::to_owned).collect();
-    uses.extend(files.into_iter().map(|file| file.value));
-    Ok(Plugins::load(&uses, base).await?)
+fn uses(source: &Source) -> BTreeSet<String> {
+    let files = Workflow::plugin_files(source).into_iter().map(|file| file.value);
+    builtin_names().map(str::to_owned).chain(files).collect()
 }
 
 /// What the command line chooses.
@@ -51,6 +67,6 @@ pub fn choice_of(backend: BackendName, profile: Option<String>, set: Vec<(String
 }
 
 /// The directory that a file lies in.
-pub fn directory_of(file: &Path) -> &Path {
+fn directory_of(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

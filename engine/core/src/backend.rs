@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::capability::step::Attempt;
@@ -29,6 +29,12 @@ pub trait Backend: Send + Sync {
     /// Answers when every interval that ended until that moment has been pushed. The moment is not in the future.
     fn recorded_until<'a>(&'a self, moment: Millis) -> BoxFuture<'a, ()>;
 
+    /// Everything that carries the run's tag and exists, whoever made it.
+    fn audit<'a>(&'a self) -> BoxFuture<'a, Result<Vec<Found>, CallError>>;
+
+    /// Writes on machines that stay after the run when they are not wanted any more, RFC 3339.
+    fn keep<'a>(&'a self, machines: &'a [String], until: &'a str) -> BoxFuture<'a, Result<(), CallError>>;
+
     /// Ends everything that lives in this process alone, such as load threads; recorded intervals are complete when it
     /// answers. Machines are not touched: the engine gives them back by [`Call::MachinesTerminate`].
     fn close<'a>(&'a self) -> BoxFuture<'a, Result<(), CallError>>;
@@ -43,6 +49,19 @@ pub struct Facts {
     pub simulated: bool,
     /// Versions and settings that a report should show, by name.
     pub environment: Vec<(String, String)>,
+}
+
+/// Something that carries the tag of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// What it is, such as `machine`.
+    pub kind: String,
+    /// The backend's id.
+    pub id: String,
+    /// Its type, such as `i4i.large`.
+    pub description: String,
+    /// The key of the call that made it, as it stands on the thing itself; empty when none does.
+    pub key: String,
 }
 
 /// What a backend gets to know of its run.

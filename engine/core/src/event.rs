@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::backend::Found;
 use crate::call::Class;
 use crate::catalog::Plugin;
 use crate::limits::LimitResult;
@@ -38,6 +39,11 @@ pub enum Event {
     RunStarted(Box<RunStarted>),
     /// The run's owner was gone and another process carries on.
     RunResumed {
+        /// RFC 3339 wall time.
+        wall: String,
+    },
+    /// The run's owner was gone and another process gives back what the run left behind.
+    CleanUpStarted {
         /// RFC 3339 wall time.
         wall: String,
     },
@@ -98,6 +104,11 @@ pub enum Event {
     },
     /// No ordinary step is left; `finally` begins.
     FinallyStarted,
+    /// The engine asked the backend for everything that carries the run's tag.
+    Audited {
+        /// What there is.
+        found: Vec<Found>,
+    },
     /// The engine gave a resource back, or found that it cannot, or keeps it as asked.
     ResourceSettled {
         /// Its kind, such as `machine`.
@@ -112,8 +123,11 @@ pub enum Event {
         /// What an hour of it costs, US dollars, where the backend knows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hourly_usd: Option<f64>,
+        /// RFC 3339 wall time after which a kept one is not wanted any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires: Option<String>,
     },
-    /// The run is over. Always the last entry.
+    /// The run is over. Only clean-up comes after it.
     RunEnded {
         /// How.
         verdict: Verdict,
@@ -157,6 +171,8 @@ pub struct RunStarted {
     pub seed: u64,
     /// What happens to machines at the end.
     pub keep: Keep,
+    /// How long kept machines are wanted, milliseconds.
+    pub keep_ms: Millis,
     /// The longest the run may take before `finally`.
     pub deadline_ms: Option<Millis>,
     /// How the backend was made, for whoever makes it again: such as contact points, or the text of faults.
@@ -237,6 +253,13 @@ pub struct CallId {
     pub asked_at: Millis,
 }
 
+impl CallId {
+    /// The idempotency key: the same call of the same attempt has it in every life of the run.
+    pub fn key(&self, run: &str) -> String {
+        format!("{run}/{}/{}/{}/{}", self.step, self.attempt, self.call, self.digest)
+    }
+}
+
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
@@ -257,7 +280,9 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResourceState {
-    /// It may exist: its creation was announced, or answered.
+    /// It may exist: its creation was announced, and no good answer came.
+    Announced,
+    /// It exists: its creation was answered, or it was found.
     Live,
     /// It is gone.
     Deleted,
@@ -265,6 +290,22 @@ pub enum ResourceState {
     Kept,
     /// It should be gone and may not be.
     Leaked,
+    /// It carries the run's tag and is not the run's own: it is left alone.
+    Foreign,
+}
+
+impl ResourceState {
+    /// The word in documents.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Announced => "announced",
+            Self::Live => "live",
+            Self::Deleted => "deleted",
+            Self::Kept => "kept",
+            Self::Leaked => "leaked",
+            Self::Foreign => "foreign",
+        }
+    }
 }
 
 /// Whether machines outlive the run.

@@ -1,12 +1,14 @@
-//! The resources that a run may have created, folded from its events.
+//! The resources that a run may have created, folded from its events: from the moment their creation is announced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::Millis;
-use crate::capability::cloud::Machine;
-use crate::event::{Event, ResourceState};
+use crate::backend::Found;
+use crate::capability::cloud::{Create, Machine};
+use crate::event::{CallId, Event, ResourceState};
 
 /// Kind of the resources that [`crate::Call::MachinesCreate`] makes.
 pub const MACHINE: &str = "machine";
@@ -14,18 +16,22 @@ pub const MACHINE: &str = "machine";
 /// Kind of the resources that [`crate::Call::LoadStart`] makes.
 pub const LOAD: &str = "load";
 
-/// One thing that the run made.
+/// One thing that the run made, or may have made.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Resource {
     /// What it is, such as `machine`.
     pub kind: String,
-    /// The backend's id.
+    /// The backend's id; the key of the call that creates it while that is not answered.
     pub id: String,
     /// Its type, such as `i4i.large`.
     pub description: String,
-    /// The step that made it.
+    /// How many it stands for: more than one only while a creation is announced and not answered.
+    pub count: u32,
+    /// The step that made it; empty for a foreign one.
     pub step: String,
-    /// When it was made.
+    /// The key of the call that made it; empty for a foreign one.
+    pub key: String,
+    /// When it was made, or found.
     pub created: Millis,
     /// When it was found gone.
     pub ended: Option<Millis>,
@@ -35,24 +41,42 @@ pub struct Resource {
     pub reason: Option<String>,
     /// What an hour of it costs, US dollars.
     pub hourly_usd: Option<f64>,
+    /// RFC 3339 wall time after which a kept one is not wanted any more.
+    pub expires: Option<String>,
     /// Whether the engine has said what became of it.
     pub settled: bool,
 }
 
+impl Resource {
+    /// Whether it may exist now and is the run's own.
+    pub fn may_exist(&self) -> bool {
+        use ResourceState::{Announced, Kept, Leaked, Live};
+        matches!(self.state, Announced | Live | Kept | Leaked)
+    }
+}
+
 /// Everything that the run made, by kind and id.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
-    #[serde(serialize_with = "as_list")]
+    run: String,
     entries: BTreeMap<(String, String), Resource>,
+    /// Keys of announced calls that may still be on their way.
+    in_flight: BTreeSet<String>,
 }
 
 /// JSON has no keys of two parts, and a resource says its kind and id itself.
-fn as_list<S: Serializer>(entries: &BTreeMap<(String, String), Resource>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(entries.values())
+impl Serialize for Ledger {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.entries.values())
+    }
 }
 
 impl Ledger {
+    /// The ledger of a run that has made nothing yet.
+    pub fn of(run: &str) -> Self {
+        Self { run: run.into(), ..Self::default() }
+    }
+
     /// All resources, ordered by kind and id.
     pub fn resources(&self) -> impl Iterator<Item = &Resource> {
         self.entries.values()
@@ -63,20 +87,26 @@ impl Ledger {
         self.resources().filter(move |resource| resource.kind == kind && resource.state == ResourceState::Live)
     }
 
-    /// The resources of a kind of which the engine has not yet said what became of them; a plugin may have given some of
-    /// them back.
-    pub fn unsettled<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Resource> {
-        self.resources().filter(move |resource| resource.kind == kind && !resource.settled)
+    /// Everything but loads of which the engine has not yet said what became of it; a plugin may have given some of it
+    /// back.
+    pub fn unsettled(&self) -> impl Iterator<Item = &Resource> {
+        self.resources().filter(|resource| resource.kind != LOAD && !resource.settled)
     }
 
-    /// How many machines a step has made, gone ones included.
-    pub fn machines_of(&self, step: &str) -> usize {
-        self.resources().filter(|resource| resource.kind == MACHINE && resource.step == step).count()
+    /// Everything of the run that may exist now.
+    pub fn left(&self) -> impl Iterator<Item = &Resource> {
+        self.resources().filter(|resource| resource.may_exist())
+    }
+
+    /// How many machines of a step may exist, those left out that the call with that key asks for.
+    pub fn machines_of(&self, step: &str, but_of: &str) -> u32 {
+        let machines = self.left().filter(|resource| resource.kind == MACHINE && resource.step == step);
+        machines.filter(|machine| machine.key != but_of).map(|machine| machine.count).sum()
     }
 
     /// What the resources cost until `now`, US dollars; none when a price is not known.
     pub fn cost_usd(&self, now: Millis) -> Option<f64> {
-        let machines = self.resources().filter(|resource| resource.kind == MACHINE);
+        let machines = self.resources().filter(|resource| resource.kind == MACHINE && !resource.key.is_empty());
         machines
             .map(|resource| {
                 let hours = resource.ended.unwrap_or(now).saturating_sub(resource.created) as f64 / 3_600_000.0;
@@ -88,47 +118,97 @@ impl Ledger {
     /// Takes what an event says of resources.
     pub fn apply(&mut self, at: Millis, event: &Event) {
         match event {
-            Event::CallAnswered { id, answer: Ok(answer) } if id.name == "cloud/machines.create" => {
-                for machine in Vec::<Machine>::deserialize(answer).unwrap_or_default() {
-                    self.created(at, &id.step, MACHINE, &machine.id, machine.machine_type);
+            Event::CallIntended(id) => self.announced(at, id),
+            Event::CallAnswered { id, answer } => {
+                if id.class.has_intent() {
+                    self.in_flight.remove(&id.key(&self.run));
+                }
+                self.answered(at, id, answer.as_ref().ok());
+            }
+            Event::AttemptEnded { step, .. } => {
+                let calls = format!("{}/{step}/", self.run);
+                self.in_flight.retain(|key| !key.starts_with(&calls));
+            }
+            Event::Audited { found } => self.audited(at, found),
+            // What was kept is not wanted any more, and what leaked is tried again.
+            Event::CleanUpStarted { .. } => {
+                use ResourceState::{Kept, Leaked, Live};
+                for resource in self.entries.values_mut().filter(|r| matches!(r.state, Kept | Leaked)) {
+                    resource.state = Live;
+                    resource.settled = false;
                 }
             }
-            Event::CallAnswered { id, answer: Ok(_) } if id.name == "cloud/machines.terminate" => {
-                for machine in id.arguments["ids"].as_array().into_iter().flatten().filter_map(|id| id.as_str()) {
-                    self.settle(at, MACHINE, machine, ResourceState::Deleted, None, None);
-                }
-            }
-            Event::CallAnswered { id, answer: Ok(answer) } if id.name == "load/loads.start" => {
-                let name = answer.as_str().unwrap_or_default();
-                self.created(at, &id.step, LOAD, name, String::new());
-            }
-            Event::CallAnswered { id, answer: Ok(_) } if id.name == "load/loads.stop" => {
-                let name = id.arguments["load"].as_str().unwrap_or_default();
-                self.settle(at, LOAD, name, ResourceState::Deleted, None, None);
-            }
-            Event::ResourceSettled { kind, id, state, reason, hourly_usd } => {
-                self.settle(at, kind, id, *state, reason.clone(), *hourly_usd);
-                if let Some(resource) = self.entries.get_mut(&(kind.clone(), id.clone())) {
-                    resource.settled = true;
+            Event::ResourceSettled { kind, id, state, reason, hourly_usd, expires } => {
+                let Some(resource) = self.entries.get_mut(&(kind.clone(), id.clone())) else { return };
+                resource.state = *state;
+                resource.reason = reason.clone();
+                resource.expires = expires.clone();
+                resource.hourly_usd = hourly_usd.or(resource.hourly_usd);
+                resource.settled = true;
+                if *state == ResourceState::Deleted {
+                    resource.ended.get_or_insert(at);
                 }
             }
             _ => {}
         }
     }
 
-    fn created(&mut self, at: Millis, step: &str, kind: &str, id: &str, description: String) {
-        let resource = Resource {
-            kind: kind.into(),
-            id: id.into(),
-            description,
-            step: step.into(),
-            created: at,
-            ended: None,
-            state: ResourceState::Live,
-            reason: None,
-            hourly_usd: None,
-            settled: false,
+    /// Takes what a call made or ended; no answer stands for an error, which may have left machines behind, but no load.
+    fn answered(&mut self, at: Millis, id: &CallId, answer: Option<&Value>) {
+        match (id.name.as_str(), answer) {
+            ("cloud/machines.create", Some(machines)) => {
+                self.forget(&id.key(&self.run));
+                for machine in Vec::<Machine>::deserialize(machines).unwrap_or_default() {
+                    self.created(at, id, MACHINE, &machine.id, machine.machine_type);
+                }
+            }
+            ("cloud/machines.terminate", Some(_)) => {
+                for machine in id.arguments["ids"].as_array().into_iter().flatten().filter_map(|id| id.as_str()) {
+                    self.ended(at, MACHINE, machine);
+                }
+            }
+            ("load/loads.start", name) => {
+                self.forget(&id.key(&self.run));
+                if let Some(name) = name.and_then(Value::as_str) {
+                    self.created(at, id, LOAD, name, String::new());
+                }
+            }
+            ("load/loads.stop", Some(_)) => {
+                self.ended(at, LOAD, id.arguments["load"].as_str().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a step announced machines of which no good answer came.
+    pub fn in_doubt(&self, step: &str) -> bool {
+        let machines = self.left().filter(|resource| resource.kind == MACHINE && resource.step == step);
+        machines.filter(|machine| machine.state == ResourceState::Announced).count() > 0
+    }
+
+    fn announced(&mut self, at: Millis, id: &CallId) {
+        self.in_flight.insert(id.key(&self.run));
+        let (kind, description, count) = match id.name.as_str() {
+            "cloud/machines.create" => match Create::deserialize(&id.arguments) {
+                Ok(Create { request }) => (MACHINE, request.machine_type, request.count),
+                Err(_) => return,
+            },
+            "load/loads.start" => (LOAD, String::new(), 1),
+            _ => return,
         };
+        let key = id.key(&self.run);
+        let announced =
+            Resource { count, state: ResourceState::Announced, ..self.made(at, id, kind, &key, description) };
+        self.entries.insert((kind.into(), key), announced);
+    }
+
+    /// A creation was answered: what came of it stands for itself.
+    fn forget(&mut self, key: &str) {
+        self.entries.retain(|(_, id), resource| resource.state != ResourceState::Announced || id != key);
+    }
+
+    fn created(&mut self, at: Millis, call: &CallId, kind: &str, id: &str, description: String) {
+        let resource = self.made(at, call, kind, id, description);
         // A load's name is free again once the load has ended.
         let entry = self.entries.entry((kind.into(), id.into())).or_insert_with(|| resource.clone());
         if entry.state != ResourceState::Live {
@@ -136,21 +216,60 @@ impl Ledger {
         }
     }
 
-    fn settle(
-        &mut self,
-        at: Millis,
-        kind: &str,
-        id: &str,
-        state: ResourceState,
-        reason: Option<String>,
-        hourly_usd: Option<f64>,
-    ) {
-        let Some(resource) = self.entries.get_mut(&(kind.to_owned(), id.to_owned())) else { return };
-        resource.state = state;
-        resource.reason = reason;
-        resource.hourly_usd = hourly_usd.or(resource.hourly_usd);
-        if state == ResourceState::Deleted {
+    fn made(&self, at: Millis, call: &CallId, kind: &str, id: &str, description: String) -> Resource {
+        Resource {
+            kind: kind.into(),
+            id: id.into(),
+            description,
+            count: 1,
+            step: call.step.clone(),
+            key: call.key(&self.run),
+            created: at,
+            ended: None,
+            state: ResourceState::Live,
+            reason: None,
+            hourly_usd: None,
+            expires: None,
+            settled: false,
+        }
+    }
+
+    fn ended(&mut self, at: Millis, kind: &str, id: &str) {
+        if let Some(resource) = self.entries.get_mut(&(kind.to_owned(), id.to_owned())) {
+            resource.state = ResourceState::Deleted;
             resource.ended.get_or_insert(at);
         }
+    }
+
+    /// What was found by the run's tag and was made by a call of this run is the run's own, answered or not. The rest is
+    /// foreign. What was announced, is not on its way any more and was not found does not exist.
+    fn audited(&mut self, at: Millis, found: &[Found]) {
+        for found in found {
+            let place = (found.kind.clone(), found.id.clone());
+            if self.entries.contains_key(&place) {
+                continue;
+            }
+            let maker = self.resources().find(|resource| !resource.key.is_empty() && resource.key == found.key);
+            let step = maker.map(|maker| maker.step.clone());
+            let resource = Resource {
+                kind: found.kind.clone(),
+                id: found.id.clone(),
+                description: found.description.clone(),
+                count: 1,
+                key: step.as_ref().map(|_| found.key.clone()).unwrap_or_default(),
+                created: maker.map_or(at, |maker| maker.created),
+                ended: None,
+                state: if step.is_some() { ResourceState::Live } else { ResourceState::Foreign },
+                reason: step.is_none().then(|| "it carries the run's tag, and no call of the run made it".into()),
+                hourly_usd: None,
+                expires: None,
+                settled: step.is_none(),
+                step: step.unwrap_or_default(),
+            };
+            self.entries.insert(place, resource);
+        }
+        let in_flight = &self.in_flight;
+        self.entries
+            .retain(|_, resource| resource.state != ResourceState::Announced || in_flight.contains(&resource.key));
     }
 }

@@ -110,6 +110,7 @@ fn started() -> Event {
         set: BTreeMap::new(),
         seed: 1,
         keep: Keep::Never,
+        keep_ms: 0,
         deadline_ms: None,
         backend_options: BTreeMap::new(),
         plugins: Vec::new(),

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json as value};
 use wfe_core::Millis;
-use wfe_core::event::{Outcome, ResourceState};
+use wfe_core::event::Outcome;
 use wfe_core::measure::{IntervalSummary, OperationMeasurement, Percentiles};
 use wfe_core::state::{Attempt, PhaseState};
 
@@ -155,16 +155,6 @@ fn limits(document: &Document) -> Vec<Value> {
 }
 
 fn resources(document: &Document) -> Vec<Value> {
-    let resource = |resource: &wfe_core::ledger::Resource| value!({ "kind": resource.kind, "id": resource.id, "state": resource_state(resource.state) });
+    let resource = |resource: &wfe_core::ledger::Resource| value!({ "kind": resource.kind, "id": resource.id, "state": resource.state.word() });
     document.resources.iter().map(resource).collect()
-}
-
-/// The word for what became of a resource.
-pub(crate) fn resource_state(state: ResourceState) -> &'static str {
-    match state {
-        ResourceState::Live => "live",
-        ResourceState::Deleted => "deleted",
-        ResourceState::Kept => "kept",
-        ResourceState::Leaked => "leaked",
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use wfe_core::ledger::Resource;
+
 use crate::document::Document;
 use crate::sections::{Table, disk_table, limits_table, measurements_table};
 
@@ -33,9 +35,29 @@ pub fn summary(document: &Document, report: &str) -> String {
     for table in [limits_table(document), measurements_table(document), disk_table(document)] {
         draw(&mut text, &table);
     }
+    left(&mut text, document);
     let _ = writeln!(text, "\nReport: {}", plain(report));
     simulated(&mut text);
     text
+}
+
+/// What still exists of the run, what it costs and how it is given back.
+fn left(text: &mut String, document: &Document) {
+    let left: Vec<&Resource> = document.resources.iter().filter(|resource| resource.may_exist()).collect();
+    if left.is_empty() {
+        return;
+    }
+    let prices: Vec<f64> = left.iter().filter_map(|resource| resource.hourly_usd).collect();
+    let cost = if prices.len() == left.len() { String::new() } else { "at least ".into() };
+    let _ = writeln!(text, "\nStill there, for {cost}${:.2} an hour", prices.iter().sum::<f64>());
+    for resource in left {
+        let Resource { kind, id, description, .. } = resource;
+        let until = resource.expires.as_ref().map_or(String::new(), |until| format!(" until {until}"));
+        let why = resource.reason.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        let line = format!("  {kind} {id} ({description}) {}{until}{why}", resource.state.word());
+        let _ = writeln!(text, "{}", plain(&line));
+    }
+    let _ = writeln!(text, "Give back: wfe cleanup {}", plain(&document.started.run));
 }
 
 fn draw(text: &mut String, table: &Table) {

@@ -42,3 +42,8 @@ impl Clock for RunClock {
 pub fn wall() -> SystemTime {
     SystemTime::now()
 }
+
+/// Wall time as RFC 3339 has it, in whole seconds.
+pub fn wall_text() -> String {
+    humantime::format_rfc3339_seconds(wall()).to_string()
+}

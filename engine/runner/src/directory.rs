@@ -42,7 +42,7 @@ pub enum DirectoryError {
 /// Makes the directory of a new run and answers its id and path. The id is the workflow's name, the wall time in UTC
 /// and a few digits that keep runs of the same second apart.
 pub fn create(runs: &Path, workflow: &str) -> Result<(String, PathBuf), DirectoryError> {
-    fs::create_dir_all(runs).map_err(|source| io_error(runs, "making the directory of runs", source))?;
+    make(runs)?;
     let seconds = humantime::format_rfc3339_seconds(wall()).to_string();
     let stamp: String = seconds.chars().filter(char::is_ascii_digit).collect();
     let name: String = workflow.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
@@ -96,6 +96,11 @@ pub fn find(runs: &Path, name: &str) -> Result<PathBuf, DirectoryError> {
         [id] => Ok(runs.join(id)),
         _ => Err(DirectoryError::Ambiguous { name: name.into(), candidates }),
     }
+}
+
+/// Makes a directory if it is not there.
+pub fn make(path: &Path) -> Result<(), DirectoryError> {
+    fs::create_dir_all(path).map_err(|source| io_error(path, "making the directory", source))
 }
 
 /// Writes a file whole or not at all.

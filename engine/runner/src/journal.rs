@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wfe_core::Entry;
 
+use crate::owner::Owner;
+
 /// Name of the journal in a run's directory.
 pub const FILE: &str = "journal.jsonl";
 
@@ -32,10 +34,12 @@ pub enum JournalError {
         source: io::Error,
     },
     /// Another process owns the run.
-    #[error("{}: another process is carrying out this run", path.display())]
+    #[error("{}: another process is carrying out this run{}", path.display(), named(owner))]
     Owned {
         /// The file.
         path: PathBuf,
+        /// The process, if it wrote itself down.
+        owner: Option<Owner>,
     },
     /// A line before the last one is no entry.
     #[error("{}: line {line}, byte {byte}: not a journal entry: {message}", path.display())]
@@ -57,6 +61,10 @@ pub enum JournalError {
         /// Its size, bytes.
         size: usize,
     },
+}
+
+fn named(owner: &Option<Owner>) -> String {
+    owner.as_ref().map(|owner| format!(": {owner}")).unwrap_or_default()
 }
 
 /// What a journal holds.
@@ -132,10 +140,17 @@ impl Journal {
             file.map_err(|source| JournalError::Io { path: path.clone(), doing: "opening the journal", source })?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(JournalError::Owned { path }),
+            Err(TryLockError::WouldBlock) => {
+                let owner = path.parent().and_then(Owner::last);
+                return Err(JournalError::Owned { path, owner });
+            }
             Err(TryLockError::Error(source)) => {
                 return Err(JournalError::Io { path, doing: "locking the journal", source });
             }
+        }
+        if let Some(Err(error)) = path.parent().map(Owner::claim) {
+            // The lock is taken: others only cannot be told by whom.
+            tracing::debug!("the run's owner is not written down: {error}");
         }
         Ok(Self {
             file: Arc::new(file),

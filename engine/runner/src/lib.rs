@@ -15,6 +15,7 @@ pub mod clock;
 pub mod directory;
 pub mod host;
 pub mod journal;
+pub mod owner;
 pub mod plugin;
 pub mod recorder;
 pub mod recording;

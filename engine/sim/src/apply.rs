@@ -35,17 +35,25 @@ impl World {
             return answer.clone();
         }
         self.advance_exactly(at, sink);
-        let answer = self.make(call, sink);
+        let made = self.make(key, call, sink);
+        let answer = self.lose_answer(call).map_or(made, Err);
         self.set_faults();
         self.answers.insert(key.into(), answer.clone());
         answer
     }
 
-    fn make(&mut self, call: &Call, sink: &dyn IntervalSink) -> Result<Value, CallError> {
+    /// The error that a caller gets although its call was made.
+    fn lose_answer(&mut self, call: &Call) -> Option<CallError> {
+        let number = self.calls.entry(call.name()).or_default();
+        *number += 1;
+        self.faults.answer_lost(call.name(), *number)
+    }
+
+    fn make(&mut self, key: &str, call: &Call, sink: &dyn IntervalSink) -> Result<Value, CallError> {
         match call {
             Call::MachinesCreate(create) => {
                 let (faults, seed, now) = (&self.faults, self.seed, self.now);
-                answer(self.fleet.create(&create.request, faults, seed, now)?)
+                answer(self.fleet.create(key, &create.request, faults, seed, now)?)
             }
             Call::MachinesTerminate(terminate) => {
                 for machine in self.fleet.terminate(&terminate.ids, self.now)? {

@@ -1,7 +1,7 @@
 //! Faults that a rehearsal injects.
 
 use serde::{Deserialize, Serialize};
-use wfe_core::Millis;
+use wfe_core::{CallError, Millis};
 
 /// The faults of one rehearsal; none by default.
 ///
@@ -11,6 +11,7 @@ use wfe_core::Millis;
 /// - join-fails: {join: 1}
 /// - active-reads: {node: node-2, at: 3600, seconds: 13, most: 94, each-ms: 0.3}
 /// - loader-lost: {load: mixed, loader: 2, at: 3600}
+/// - answer-lost: {call: cloud/machines.create, number: 1}
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -30,6 +31,8 @@ pub enum Fault {
     ActiveReads(ActiveReads),
     /// A loader falls silent: its part of the load is missing from then on.
     LoaderLost(LoaderLost),
+    /// A call that changes something is made, and its caller gets an error instead of the answer.
+    AnswerLost(AnswerLost),
 }
 
 /// Which machine is lost, and when.
@@ -97,6 +100,16 @@ pub struct LoaderLost {
     pub at: f64,
 }
 
+/// Which call gets no answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct AnswerLost {
+    /// Its name in the contract, such as `cloud/machines.create`.
+    pub call: String,
+    /// Which of the calls of that name, from 1.
+    pub number: u32,
+}
+
 fn millis(seconds: f64) -> Millis {
     (seconds.max(0.0) * 1000.0) as Millis
 }
@@ -133,6 +146,14 @@ impl Faults {
     pub(crate) fn loader_lost(&self, load: &str, loader: u32, now: Millis) -> bool {
         let lost = |lost: &LoaderLost| lost.load == load && lost.loader == loader && millis(lost.at) <= now;
         self.0.iter().any(|fault| matches!(fault, Fault::LoaderLost(fault) if lost(fault)))
+    }
+
+    /// The error that the n-th call of a name gets although it was made, from 1.
+    pub(crate) fn answer_lost(&self, call: &str, number: u32) -> Option<CallError> {
+        let lost = |lost: &AnswerLost| lost.call == call && lost.number == number;
+        let is_lost = self.0.iter().any(|fault| matches!(fault, Fault::AnswerLost(fault) if lost(fault)));
+        let message = || format!("the connection broke before `{call}` was answered");
+        is_lost.then(|| CallError::infrastructure("connection-lost", message()))
     }
 
     /// When the next fault of a node or a loader begins or ends.

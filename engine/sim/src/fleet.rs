@@ -1,7 +1,9 @@
 //! The simulated cloud: machines, from the request until they are given back.
 
+use wfe_core::backend::Found;
 use wfe_core::capability::cloud::{self, MachineType};
 use wfe_core::error::kind;
+use wfe_core::ledger::MACHINE;
 use wfe_core::{CallError, Millis};
 
 use crate::calibration::{GIB, Hardware, calibration};
@@ -22,6 +24,10 @@ pub struct Fleet {
 pub struct Machine {
     /// Such as `i-0001`.
     pub id: String,
+    /// The key of the call that asked for it.
+    pub key: String,
+    /// When it is not wanted any more, RFC 3339, if it stays after its run.
+    pub expires: Option<String>,
     /// What it is for.
     pub role: String,
     /// The provider's name of its type.
@@ -70,6 +76,7 @@ impl Fleet {
     /// Asks for machines.
     pub fn create(
         &mut self,
+        key: &str,
         request: &cloud::Request,
         faults: &Faults,
         seed: u64,
@@ -93,13 +100,15 @@ impl Fleet {
         }
         let first = self.machines.len();
         for number in 0..request.count {
-            self.machines.push(self.machine(request, hardware, number, faults, seed, now));
+            self.machines.push(self.machine(key, request, hardware, number, faults, seed, now));
         }
         Ok(self.machines.iter().enumerate().skip(first).map(|(index, m)| m.answer(index, now)).collect())
     }
 
+    #[allow(clippy::too_many_arguments, reason = "each is one fact of one machine")]
     fn machine(
         &self,
+        key: &str,
         request: &cloud::Request,
         hardware: Hardware,
         number: u32,
@@ -113,6 +122,8 @@ impl Fleet {
         Machine {
             lost_at: faults.lost_at(&id).map(|at| at.max(now + 1)),
             id,
+            key: key.into(),
+            expires: None,
             role: request.role.clone(),
             machine_type: request.machine_type.clone(),
             hardware,
@@ -162,6 +173,25 @@ impl Fleet {
     pub fn list(&self, now: Millis) -> Vec<cloud::Machine> {
         let there = self.machines.iter().enumerate().filter(|(_, machine)| machine.state(now) != "terminated");
         there.map(|(index, machine)| machine.answer(index, now)).collect()
+    }
+
+    /// Everything that exists, with the key of the call that asked for it.
+    pub fn audit(&self, now: Millis) -> Vec<Found> {
+        let there = self.machines.iter().filter(|machine| machine.state(now) != "terminated");
+        let found = |machine: &Machine| Found {
+            kind: MACHINE.into(),
+            id: machine.id.clone(),
+            description: machine.machine_type.clone(),
+            key: machine.key.clone(),
+        };
+        there.map(found).collect()
+    }
+
+    /// Writes on machines when they are not wanted any more.
+    pub fn keep(&mut self, ids: &[String], until: &str) {
+        for machine in self.machines.iter_mut().filter(|machine| ids.contains(&machine.id)) {
+            machine.expires = Some(until.into());
+        }
     }
 
     /// The machines of a wait once all of them run; none while some still boot.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use wfe_core::backend::{Answered, Backend, Context, Facts, Run, answer};
+use wfe_core::backend::{Answered, Backend, Context, Facts, Found, Run, answer};
 use wfe_core::capability::{cloud, operation};
 use wfe_core::{Call, CallError, Millis};
 
@@ -161,6 +161,14 @@ impl Backend for Sim {
 
     fn call<'a>(&'a self, context: &'a Context, call: &'a Call) -> BoxFuture<'a, Result<Value, CallError>> {
         self.answer(context, call).boxed()
+    }
+
+    fn audit<'a>(&'a self) -> BoxFuture<'a, Result<Vec<Found>, CallError>> {
+        async move { Ok(self.look(|opened, now| opened.world.fleet.audit(now))?.0) }.boxed()
+    }
+
+    fn keep<'a>(&'a self, machines: &'a [String], until: &'a str) -> BoxFuture<'a, Result<(), CallError>> {
+        async move { Ok(self.look(|opened, _| opened.world.fleet.keep(machines, until))?.0) }.boxed()
     }
 
     fn recorded_until<'a>(&'a self, _moment: Millis) -> BoxFuture<'a, ()> {

@@ -38,6 +38,8 @@ pub struct World {
     pub(crate) loads: Vec<Load>,
     pub(crate) operations: Vec<Operation>,
     pub(crate) answers: BTreeMap<String, Result<Value, CallError>>,
+    /// How often each function that changes something was called.
+    pub(crate) calls: BTreeMap<&'static str, u32>,
 }
 
 /// The next step: what flows, and until when.
@@ -58,6 +60,7 @@ impl World {
             loads: Vec::new(),
             operations: Vec::new(),
             answers: BTreeMap::new(),
+            calls: BTreeMap::new(),
         }
     }
 

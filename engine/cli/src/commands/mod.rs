@@ -1,8 +1,11 @@
 //! One module for each command.
 
+pub mod cancel;
+pub mod cleanup;
 pub mod logs;
 pub mod plan;
 pub mod plugin;
+pub mod replay;
 pub mod report;
 pub mod resume;
 pub mod run;

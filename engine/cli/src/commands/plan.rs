@@ -12,14 +12,14 @@ use wfe_runner::run::{Cancel, Options, Run};
 use crate::args::{BackendName, PlanArgs};
 use crate::failure::{Failure, INFRASTRUCTURE};
 use crate::journal_lines::time;
-use crate::workflow::{Ready, choice, directory_of, prepare};
+use crate::workflow::{Ready, choice, prepare};
 use crate::{backends, commands, runtime};
 
 /// Shows the plan of a workflow.
 pub fn plan(args: PlanArgs) -> Result<u8, Failure> {
     runtime(true)?.block_on(async {
         let shown = args.file.display().to_string();
-        let ready = prepare(&args.file, &shown, directory_of(&args.file), &choice(&args.choice)).await?;
+        let ready = prepare(&args.file, &shown, &choice(&args.choice)).await?;
         if args.dot {
             out!("{}", ready.plan.graphviz());
             return Ok(0);
@@ -42,6 +42,7 @@ async fn rehearse(ready: Ready, file: String, seed: u64) -> Result<RunState, Fai
         set: BTreeMap::new(),
         seed,
         keep: Keep::Never,
+        keep_ms: 0,
         deadline_ms: ready.plan.deadline_ms,
         backend_options: BTreeMap::new(),
         command: String::new(),

@@ -1,37 +1,75 @@
 //! `wfe resume`: carry on with a run whose process is gone.
 
-use wfe_core::state::RunState;
-use wfe_runner::run::Run;
-use wfe_runner::{directory, journal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
+use wfe_core::backend::Backend;
+use wfe_core::event::RunStarted;
+use wfe_core::state::RunState;
+use wfe_runner::run::{Cancel, Run};
+use wfe_runner::{directory, journal};
 
 use crate::args::{BackendName, ResumeArgs};
 use crate::failure::Failure;
-use crate::workflow::{choice_of, directory_of, prepare};
+use crate::workflow::{choice_of, prepare_again};
 use crate::{backends, commands, progress, runtime, signals};
 
 /// Resumes a run; answers the exit code of its verdict.
 pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
-    let contents = journal::read(&directory)?;
-    let state = RunState::fold(&contents.entries).map_err(|e| Failure::journal(&directory, &e))?;
-    let started = state.started;
-    let name = BackendName::from_str(&started.backend, false)
-        .map_err(|_| Failure::request(format!("the run's backend `{}` is not known to this wfe", started.backend)))?;
-    let backend = backends::make(name, &started.backend_options)?;
+    let begun = Begun::read(&directory)?;
+    carry_on(directory, begun, signals::listen, args.json)
+}
+
+/// A run as its journal has it.
+pub struct Begun {
+    /// Everything that is known of it.
+    pub state: RunState,
+    torn_bytes: u64,
+}
+
+impl Begun {
+    /// Reads the journal in a run's directory.
+    pub fn read(directory: &Path) -> Result<Self, Failure> {
+        let contents = journal::read(directory)?;
+        let state = RunState::fold(&contents.entries).map_err(|e| Failure::journal(directory, &e))?;
+        Ok(Self { state, torn_bytes: contents.torn_bytes })
+    }
+
+    /// The backend that the run began with, made again.
+    pub fn backend(&self) -> Result<(BackendName, Arc<dyn Backend>), Failure> {
+        let RunStarted { backend, backend_options, .. } = &self.state.started;
+        let name = BackendName::from_str(backend, false)
+            .map_err(|_| Failure::request(format!("the run's backend `{backend}` is not known to this wfe")))?;
+        Ok((name, backends::make(name, backend_options)?))
+    }
+
+    /// Tells that the journal's end was lost.
+    pub fn tell_torn(&self) {
+        if self.torn_bytes > 0 {
+            errln!("notice: the journal's last line was torn ({} bytes) and is dropped", self.torn_bytes);
+        }
+    }
+}
+
+/// Carries on with a run until it is over and reports it; `cancel` is asked for when the run's runtime is there.
+pub fn carry_on(
+    directory: PathBuf,
+    begun: Begun,
+    cancel: impl FnOnce(bool) -> Cancel,
+    json: bool,
+) -> Result<u8, Failure> {
+    let (name, backend) = begun.backend()?;
+    let started = begun.state.started.clone();
     runtime(started.simulated)?.block_on(async {
         let choice = choice_of(name, started.profile.clone(), started.set.clone().into_iter().collect());
-        let copy = directory.join(wfe_runner::run::WORKFLOW);
-        let base = directory_of(started.file.as_ref());
-        let ready = prepare(&copy, &copy.display().to_string(), base, &choice).await?;
+        let ready = prepare_again(&directory, &started, &choice).await?;
         let telemetry_ms = commands::run::telemetry_ms(started.simulated);
         let reporters = progress::reporters(started.simulated);
         let run = Run::resume(directory, ready.plan, ready.plugins, backend, telemetry_ms, reporters).await?;
-        if contents.torn_bytes > 0 {
-            errln!("notice: the journal's last line was torn ({} bytes) and is dropped", contents.torn_bytes);
-        }
-        let finished = run.carry_out(signals::listen(started.simulated)).await?;
-        commands::run::report(&finished, args.json)
+        begun.tell_torn();
+        let finished = run.carry_out(cancel(started.simulated)).await?;
+        commands::run::report(&finished, json)
     })
 }

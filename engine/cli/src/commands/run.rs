@@ -15,7 +15,7 @@ use wfe_runner::run::{Finished, Options, Run};
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, INFRASTRUCTURE, REQUEST};
-use crate::workflow::{Ready, choice, directory_of, prepare};
+use crate::workflow::{Ready, choice, prepare};
 use crate::{backends, progress, runtime, signals};
 
 /// Distance of telemetry samples in real and in virtual time, milliseconds.
@@ -29,7 +29,7 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
     let simulated = backend.facts().simulated;
     runtime(simulated)?.block_on(async {
         let shown = args.file.display().to_string();
-        let ready = prepare(&args.file, &shown, directory_of(&args.file), &choice(&args.choice)).await?;
+        let ready = prepare(&args.file, &shown, &choice(&args.choice)).await?;
         let options = options(&args, &ready, backend_options, simulated)?;
         let finished = begin(ready, backend, options).await?;
         report(&finished, args.json)
@@ -49,10 +49,9 @@ fn options(
     backend_options: BTreeMap<String, String>,
     simulated: bool,
 ) -> Result<Options, Failure> {
-    let deadline = args
-        .deadline
-        .as_ref()
-        .map(|text| quantity::parse_millis(text).map_err(|e| Failure::request(format!("--deadline: {e}"))));
+    let millis =
+        |name: &str, text: &str| quantity::parse_millis(text).map_err(|e| Failure::request(format!("{name}: {e}")));
+    let deadline = args.deadline.as_deref().map(|text| millis("--deadline", text));
     Ok(Options {
         runs: args.runs.runs_dir.clone(),
         file: args.file.display().to_string(),
@@ -60,6 +59,7 @@ fn options(
         set: args.choice.set.iter().cloned().collect(),
         seed: args.seed,
         keep: args.keep.into(),
+        keep_ms: millis("--keep-for", &args.keep_for)?,
         deadline_ms: deadline.transpose()?.or(ready.plan.deadline_ms),
         backend_options,
         command: command(args),

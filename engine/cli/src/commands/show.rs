@@ -42,7 +42,8 @@ fn print(state: &RunState) {
     }
     outln!();
     for resource in state.ledger.resources() {
-        outln!("{:8} {:20} {:?}", resource.kind, resource.id, resource.state);
+        let why = resource.reason.as_deref().unwrap_or_default();
+        outln!("{:8} {:20} {:10} {why}", resource.kind, resource.id, resource.state.word());
     }
 }
 

@@ -5,14 +5,14 @@ use serde_json::json;
 use crate::args::ValidateArgs;
 use crate::failure::{Failure, REQUEST};
 use crate::runtime;
-use crate::workflow::{choice, directory_of, prepare};
+use crate::workflow::{choice, prepare};
 
 /// Validates workflows; answers 0 when none has a mistake.
 pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
     let mut failures = Vec::new();
     for file in &args.files {
         let shown = file.display().to_string();
-        let prepared = runtime(false)?.block_on(prepare(file, &shown, directory_of(file), &choice(&args.choice)));
+        let prepared = runtime(false)?.block_on(prepare(file, &shown, &choice(&args.choice)));
         match prepared {
             Ok(ready) if !args.json => outln!("{shown}: {} steps, no mistakes", ready.plan.steps.len()),
             Ok(_) => {}

@@ -164,7 +164,7 @@ impl RunState {
             limits: Vec::new(),
             disk: Vec::new(),
             sections: None,
-            ledger: Ledger::default(),
+            ledger: Ledger::of(&started.run),
             cancelled: None,
             finally_since: None,
             resumed: 0,
@@ -226,7 +226,11 @@ impl RunState {
             Event::RunEnded { verdict, reasons, wall_s } => {
                 self.ended = Some(Ended { at, verdict: *verdict, reasons: reasons.clone(), wall_s: *wall_s });
             }
-            Event::RunStarted(_) | Event::CallIntended(_) | Event::ResourceSettled { .. } => {}
+            Event::RunStarted(_)
+            | Event::CleanUpStarted { .. }
+            | Event::CallIntended(_)
+            | Event::Audited { .. }
+            | Event::ResourceSettled { .. } => {}
         }
     }
 

@@ -4,11 +4,13 @@ use std::fs;
 use std::sync::Arc;
 
 use wfe_core::CallError;
+use wfe_core::backend::Found;
 use wfe_core::capability::cloud::{Machine, Request};
+use wfe_core::ledger::MACHINE;
 
 use crate::control::cql_address;
 use crate::local::addresses::{self, CQL_PORT};
-use crate::local::process::Process;
+use crate::local::process::{self, Process};
 use crate::local::types;
 use crate::local::world::{MachineRecord, World, ip_of};
 use crate::{files, lock};
@@ -57,7 +59,7 @@ fn add(world: &World, key: &str, request: &Request, n: u32) -> Result<MachineRec
         address,
     };
     let jmx_port = if database { addresses::free_port()? } else { 0 };
-    Ok(MachineRecord { key: key.into(), machine, jmx_port })
+    Ok(MachineRecord { key: key.into(), machine, jmx_port, expires: None })
 }
 
 fn next_id(world: &World, role: &str) -> String {
@@ -96,6 +98,41 @@ pub fn running(world: &World, ids: &[String]) -> Result<Vec<Machine>, CallError>
 pub fn list(world: &World) -> Vec<Machine> {
     let machines = lock(&world.machines);
     machines.values().map(|record| record.machine.clone()).filter(|machine| machine.state != "terminated").collect()
+}
+
+/// Everything that carries the run's tag: its machines, and processes whose machine is gone.
+pub fn audit(world: &World) -> Vec<Found> {
+    let records = lock(&world.machines);
+    let there = records.values().filter(|record| record.machine.state != "terminated");
+    let mut found: Vec<Found> = there
+        .map(|record| Found {
+            kind: MACHINE.into(),
+            id: record.machine.id.clone(),
+            description: record.machine.machine_type.clone(),
+            key: record.key.clone(),
+        })
+        .collect();
+    for (process, machine) in process::tagged(&world.run.id) {
+        let record = records.get(&machine);
+        if record.is_none_or(|record| record.machine.state == "terminated") {
+            found.push(Found {
+                kind: "process".into(),
+                id: process.pid.to_string(),
+                description: machine,
+                key: record.map(|record| record.key.clone()).unwrap_or_default(),
+            });
+        }
+    }
+    found
+}
+
+/// Writes on machines when they are not wanted any more.
+pub fn keep(world: &World, ids: &[String], until: &str) -> Result<(), CallError> {
+    for id in ids {
+        let record = world.machine(id)?;
+        world.keep_machine(MachineRecord { expires: Some(until.into()), ..record })?;
+    }
+    Ok(())
 }
 
 /// Ends the machines' processes, keeps their logs and removes their directories.

@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use wfe_core::backend::{Answered, Backend, Context, Facts, Run, answer};
+use wfe_core::backend::{Answered, Backend, Context, Facts, Found, Run, answer};
 use wfe_core::{Call, CallError};
 
 use crate::cql;
@@ -145,6 +145,14 @@ impl Backend for Local {
 
     fn call<'a>(&'a self, context: &'a Context, call: &'a Call) -> BoxFuture<'a, Result<Value, CallError>> {
         self.answer(context, call).boxed()
+    }
+
+    fn audit<'a>(&'a self) -> BoxFuture<'a, Result<Vec<Found>, CallError>> {
+        async move { Ok(machines::audit(self.world()?)) }.boxed()
+    }
+
+    fn keep<'a>(&'a self, ids: &'a [String], until: &'a str) -> BoxFuture<'a, Result<(), CallError>> {
+        async move { machines::keep(self.world()?, ids, until) }.boxed()
     }
 
     fn recorded_until<'a>(&'a self, moment: wfe_core::Millis) -> BoxFuture<'a, ()> {

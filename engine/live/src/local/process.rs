@@ -52,11 +52,10 @@ impl Process {
     /// Finds the running process of a machine: by its pid file, and when that was not written, by all command lines.
     pub fn find(run: &str, machine: &str, directory: &Path) -> Option<Self> {
         let noted: Option<Identity> = files::read_json(&directory.join(PID_FILE)).ok().flatten();
-        let ours = |identity: &Identity| is_alive(*identity) && carries(identity.pid, run, Some(machine));
-        let found = noted.filter(ours).or_else(|| {
-            let all = tagged(run);
-            all.into_iter().find(|identity| carries(identity.pid, run, Some(machine)))
-        });
+        let ours =
+            |identity: &Identity| is_alive(*identity) && machine_of(identity.pid, run).as_deref() == Some(machine);
+        let search = || tagged(run).into_iter().find(|(_, its)| its == machine).map(|(identity, _)| identity);
+        let found = noted.filter(ours).or_else(search);
         found.map(|identity| Self { identity, child: None })
     }
 
@@ -82,23 +81,26 @@ impl Process {
 
 const PID_FILE: &str = "process.json";
 
-/// All running processes whose command line carries the run.
-pub fn tagged(run: &str) -> Vec<Identity> {
+/// All running processes whose command line carries the run, with their machines.
+pub fn tagged(run: &str) -> Vec<(Identity, String)> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let mut found: Vec<Identity> = entries
+    let mut found: Vec<(Identity, String)> = entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| carries(*pid, run, None))
-        .filter_map(|pid| Some(Identity { pid, started: started(pid)? }))
+        .filter_map(|pid| Some((Identity { pid, started: started(pid)? }, machine_of(pid, run)?)))
         .collect();
-    found.sort_by_key(|identity| identity.pid);
+    found.sort_by_key(|(identity, _)| identity.pid);
     found
 }
 
-fn carries(pid: i32, run: &str, machine: Option<&str>) -> bool {
-    let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
-    let has = |wanted: String| line.split(|byte| *byte == 0).any(|argument| argument == wanted.as_bytes());
-    has(format!("-Dwfe.run={run}")) && machine.is_none_or(|machine| has(format!("-Dwfe.machine={machine}")))
+/// The machine of a process that carries the run in its command line.
+fn machine_of(pid: i32, run: &str) -> Option<String> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let value = |name: &str| {
+        let mut arguments = line.split(|byte| *byte == 0).filter_map(|argument| str::from_utf8(argument).ok());
+        arguments.find_map(|argument| argument.strip_prefix(name)).map(str::to_owned)
+    };
+    value("-Dwfe.run=").filter(|carried| carried == run).and_then(|_| value("-Dwfe.machine="))
 }
 
 fn is_alive(identity: Identity) -> bool {

@@ -34,6 +34,9 @@ pub struct MachineRecord {
     pub machine: Machine,
     /// Port of its node's management interface; 0 for a loader.
     pub jmx_port: u16,
+    /// When it is not wanted any more, RFC 3339, if it stays after its run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
 }
 
 /// A member of the cluster.

@@ -7,7 +7,6 @@ use wfe_core::plan::Grants;
 
 use super::{Block, Cell, Figure, Mark, Table};
 use crate::document::{Document, Step, StepStatus};
-use crate::json::resource_state;
 
 /// Events and log lines that are shown; the rest is counted.
 const SHOWN: usize = 200;
@@ -197,13 +196,15 @@ fn resources_table(document: &Document) -> Table {
         let mark = match resource.state {
             ResourceState::Deleted => Mark::Good,
             ResourceState::Leaked => Mark::Bad,
-            ResourceState::Live | ResourceState::Kept => Mark::Unsure,
+            ResourceState::Announced | ResourceState::Live | ResourceState::Kept | ResourceState::Foreign => {
+                Mark::Unsure
+            }
         };
         let until = resource.ended.map_or("–".into(), clock);
         let texts = [&resource.kind, &resource.id, &resource.description, &resource.step].map(Cell::new);
         let mut row = Vec::from(texts);
         row.extend([Cell::new(clock(resource.created)), Cell::new(until)]);
-        row.push(Cell::marked(resource_state(resource.state), mark));
+        row.push(Cell::marked(resource.state.word(), mark));
         row.push(Cell::new(resource.reason.as_deref().unwrap_or("–")));
         table.rows.push(row);
     }

@@ -88,7 +88,7 @@ impl Run {
     pub fn settle(&mut self, at_s: u64, id: &str, state: ResourceState, reason: Option<&str>, hourly_usd: f64) {
         let (kind, id) = ("machine".into(), id.into());
         let reason = reason.map(str::to_owned);
-        self.at(at_s, Event::ResourceSettled { kind, id, state, reason, hourly_usd: Some(hourly_usd) });
+        self.at(at_s, Event::ResourceSettled { kind, id, state, reason, hourly_usd: Some(hourly_usd), expires: None });
     }
 
     pub fn snapshot(&mut self, at_s: u64, step: &str, moment: &str, nodes: &[Node]) {
@@ -185,6 +185,7 @@ pub fn started(workflow: &str, steps: &[(&str, &str)]) -> RunStarted {
         backend_options: Default::default(),
         deadline_ms: None,
         keep: Keep::Never,
+        keep_ms: 0,
         plugins: plugins.iter().map(plugin).collect(),
         steps: steps.iter().map(facts).collect(),
         environment: vec![("model".into(), "calibration 2025-06".into()), ("zone".into(), "us-east-1a".into())],

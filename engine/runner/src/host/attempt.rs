@@ -17,6 +17,7 @@ use crate::plugin::engine::{MEMORY_LIMIT, TICKS_WITHOUT_CALL};
 use crate::recorder::{RecordError, Recorder};
 use crate::recording::LoadRecording;
 
+use super::recorded::Recorded;
 use super::replay::Replay;
 
 /// The interface that a plugin exports.
@@ -73,16 +74,28 @@ impl Attempt {
 
     /// Runs the plugin to its end.
     pub async fn run(self, loaded: &Loaded, kind: &str, parameters: &Value) -> Result<Outcome, RecordError> {
-        let plugin = loaded.facts.name.clone();
-        let mut store = Store::new(loaded.pre.engine(), Guest { attempt: Some(self), limits: limits() });
-        Guest::prepare(&mut store);
-        let ended = run_guest(&mut store, loaded, kind, parameters).await;
-        ended.or_else(|error| match error.downcast::<End>() {
-            Ok(End::Error(error)) => Ok(Outcome::Failed { error }),
-            Ok(End::Unrecorded(error)) => Err(*error),
-            Err(trap) => Ok(Outcome::Failed { error: trapped(&plugin, &trap) }),
-        })
+        match run_plugin(loaded, Caller::Attempt(Box::new(self)), kind, parameters).await {
+            Ok(outcome) => Ok(outcome),
+            Err(End::Error(error)) => Ok(Outcome::Failed { error }),
+            Err(End::Unrecorded(error)) => Err(*error),
+        }
     }
+}
+
+/// Runs a plugin to its end in a store of its own. An error is an end from outside.
+pub(super) async fn run_plugin(
+    loaded: &Loaded,
+    caller: Caller,
+    kind: &str,
+    parameters: &Value,
+) -> Result<Outcome, End> {
+    let mut store = Store::new(loaded.pre.engine(), Guest { caller, limits: limits() });
+    Guest::prepare(&mut store);
+    let ended = run_guest(&mut store, loaded, kind, parameters).await;
+    ended.or_else(|error| match error.downcast::<End>() {
+        Ok(end) => Err(end),
+        Err(trap) => Ok(Outcome::Failed { error: trapped(&loaded.facts.name, &trap) }),
+    })
 }
 
 /// The longest text of a plugin's error that is kept, characters.
@@ -184,6 +197,11 @@ impl End {
         }
     }
 
+    pub(super) fn unanswered(number: u64, name: &str, arguments: &Value) -> Self {
+        let message = format!("the journal holds no answer to call {number}: {name} {arguments}");
+        Self::Error(CallError::infrastructure("unanswered", message))
+    }
+
     pub(super) fn diverged(number: u64, recorded: &CallId, name: &str, arguments: &Value) -> Self {
         let message = format!(
             "the plugin diverged at call {number}: expected {} {}, asked {name} {arguments}; \
@@ -194,16 +212,26 @@ impl End {
     }
 }
 
-/// What a store holds: the attempt, and the limits of its memory.
+/// What a store holds: who makes the plugin's calls, and the limits of its memory.
 pub struct Guest {
-    attempt: Option<Attempt>,
+    caller: Caller,
     limits: StoreLimits,
 }
 
+/// In whose name a plugin's calls are made.
+pub(super) enum Caller {
+    /// A plugin that describes itself: no capability is there.
+    Nobody,
+    /// An attempt of a run.
+    Attempt(Box<Attempt>),
+    /// An attempt that is over: only what the journal holds is answered.
+    Recorded(Recorded),
+}
+
 impl Guest {
-    /// For a plugin that describes itself: no capability is there.
+    /// For a plugin that describes itself.
     pub(crate) fn without_run() -> Self {
-        Self { attempt: None, limits: limits() }
+        Self { caller: Caller::Nobody, limits: limits() }
     }
 
     /// Sets a store's limits.
@@ -214,9 +242,10 @@ impl Guest {
 
     /// Answers a call of the plugin.
     pub(super) async fn call(&mut self, name: &str, arguments: Value) -> Result<Result<Value, CallError>, End> {
-        match &mut self.attempt {
-            Some(attempt) => attempt.call(name, arguments).await,
-            None => Err(End::broken(format!("`{name}` was called while the plugin described itself"))),
+        match &mut self.caller {
+            Caller::Attempt(attempt) => attempt.call(name, arguments).await,
+            Caller::Recorded(recorded) => recorded.call(name, &arguments),
+            Caller::Nobody => Err(End::broken(format!("`{name}` was called while the plugin described itself"))),
         }
     }
 }

@@ -60,8 +60,11 @@ impl Attempt {
     }
 
     async fn make(&mut self, call: Call, id: CallId, announced: bool) -> Result<Result<Value, CallError>, End> {
-        let denial =
-            self.services.recorder.with_state(|state| grants::denial(&call, &self.info.step, &self.grants, state));
+        let key = id.key(&self.info.run);
+        let denial = self
+            .services
+            .recorder
+            .with_state(|state| grants::denial(&call, &key, &self.info.step, &self.grants, state));
         let unknown = announced && id.class == Class::WriteOnce;
         let answer = match denial {
             None if unknown => Err(unknown_outcome(&id)),
@@ -90,12 +93,8 @@ impl Attempt {
             let event = Event::CallIntended(id.clone());
             self.services.recorder.record_durably(event).await.map_err(|e| End::unrecorded(&id.name, e))?;
         }
-        let context = Context {
-            attempt: self.info.clone(),
-            number: id.call,
-            asked_at: id.asked_at,
-            key: key(&self.info.run, id),
-        };
+        let context =
+            Context { attempt: self.info.clone(), number: id.call, asked_at: id.asked_at, key: id.key(&self.info.run) };
         Ok(match self.own_answer(&context, call).await {
             Some(answer) => answer,
             None => self.services.backend.call(&context, call).await,
@@ -106,9 +105,4 @@ impl Attempt {
 fn unknown_outcome(id: &CallId) -> CallError {
     let message = format!("`{}` was announced before a crash: it may or may not have happened", id.name);
     CallError::new(error::kind::UNKNOWN_OUTCOME, "crash", message)
-}
-
-/// The idempotency key of a call: the same call of the same attempt has it in every life of the run.
-pub fn key(run: &str, id: &CallId) -> String {
-    format!("{run}/{}/{}/{}/{}", id.step, id.attempt, id.call, id.digest)
 }

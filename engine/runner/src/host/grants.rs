@@ -3,21 +3,22 @@
 use std::collections::BTreeSet;
 
 use wfe_core::capability::{cloud, cql};
-use wfe_core::ledger::MACHINE;
+use wfe_core::ledger::{MACHINE, Resource};
 use wfe_core::plan::Grants;
 use wfe_core::state::RunState;
 use wfe_core::{Call, CallError, error};
 
-/// The denial of a call, if its step is not granted it.
-pub fn denial(call: &Call, step: &str, grants: &Grants, state: &RunState) -> Option<CallError> {
+/// The denial of a call, if its step is not granted it. `key` is the call's own.
+pub fn denial(call: &Call, key: &str, step: &str, grants: &Grants, state: &RunState) -> Option<CallError> {
     let refused = |why: String| Some(CallError::new(error::kind::DENIED, "not-granted", why));
     match call {
-        Call::MachinesCreate(create) => too_many_machines(&create.request, step, grants, state).and_then(refused),
+        Call::MachinesCreate(create) => too_many_machines(&create.request, key, step, grants, state).and_then(refused),
         Call::MachinesTerminate(terminate) => {
             if grants.cloud.is_none() {
                 return refused(format!("`{step}` is granted no machines (`grants: cloud:`)"));
             }
-            let machines = state.ledger.resources().filter(|resource| resource.kind == MACHINE);
+            let made = |resource: &&Resource| resource.kind == MACHINE && !resource.key.is_empty();
+            let machines = state.ledger.resources().filter(made);
             let own: BTreeSet<&str> = machines.map(|machine| machine.id.as_str()).collect();
             let foreign = terminate.ids.iter().find(|id| !own.contains(id.as_str()))?;
             refused(format!("machine `{foreign}` was not made by this run"))
@@ -37,16 +38,22 @@ pub fn denial(call: &Call, step: &str, grants: &Grants, state: &RunState) -> Opt
     }
 }
 
-fn too_many_machines(request: &cloud::Request, step: &str, grants: &Grants, state: &RunState) -> Option<String> {
+fn too_many_machines(
+    request: &cloud::Request,
+    key: &str,
+    step: &str,
+    grants: &Grants,
+    state: &RunState,
+) -> Option<String> {
     let Some(grant) = &grants.cloud else {
         return Some(format!("`{step}` is granted no machines (`grants: cloud:`)"));
     };
-    let (there, wanted, most) = (state.ledger.machines_of(step), request.count, grant.machines);
+    let (there, wanted, most) = (state.ledger.machines_of(step, key), request.count, grant.machines);
     if !grant.types.contains(&request.machine_type) {
         return Some(format!("`{step}` is not granted machines of type `{}`", request.machine_type));
     }
-    (there + wanted as usize > most as usize)
-        .then(|| format!("`{step}` is granted {most} machines, has made {there} and asks for {wanted} more"))
+    (there.saturating_add(wanted) > most)
+        .then(|| format!("`{step}` is granted {most} machines, has {there} and asks for {wanted} more"))
 }
 
 /// Why a statement reaches outside of the granted keyspaces. Only a statement whose one `keyspace.table` can be seen is let

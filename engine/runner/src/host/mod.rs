@@ -5,6 +5,7 @@ pub mod call;
 mod grants;
 pub mod link;
 mod own;
+pub mod recorded;
 mod replay;
 mod values;
 

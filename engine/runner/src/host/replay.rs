@@ -60,6 +60,30 @@ impl Replay {
         open
     }
 
+    /// The calls of one attempt, over or not.
+    pub fn of_attempt(entries: &[Entry], step: &str, attempt: u32) -> Self {
+        let mut replay = Self::default();
+        let of = |id: &CallId| id.step == step && id.attempt == attempt;
+        for entry in entries {
+            match &entry.event {
+                Event::CallIntended(id) if of(id) => replay.0.push_back(Recorded { id: id.clone(), answer: None }),
+                Event::CallAnswered { id, answer } if of(id) => replay.answered(id, (entry.at, answer.clone())),
+                _ => {}
+            }
+        }
+        replay
+    }
+
+    /// How many calls are left.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no call is left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn answered(&mut self, id: &CallId, answer: (Millis, Result<Value, CallError>)) {
         match self.0.back_mut().filter(|last| last.answer.is_none() && last.id.call == id.call) {
             Some(intended) => intended.answer = Some(answer),

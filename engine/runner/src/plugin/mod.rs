@@ -7,7 +7,7 @@ pub mod engine;
 pub use builtin::names as builtin_names;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -16,6 +16,7 @@ use wasmtime::component::{InstancePre, Linker};
 use wfe_core::catalog::{Catalog, Description, Plugin, StepKind};
 use wfe_core::workflow::is_plugin_file;
 
+use crate::directory::{self, DirectoryError};
 use crate::host::attempt::{Guest, PLUGIN_INTERFACE, run_function, why_trapped};
 use crate::host::link;
 
@@ -35,6 +36,8 @@ pub struct Loaded {
     pub facts: Plugin,
     /// Its kinds of step.
     pub description: Description,
+    /// Its component, if it came from a file: a run keeps a copy.
+    component: Option<Vec<u8>>,
     pub(crate) pre: InstancePre<Guest>,
 }
 
@@ -48,18 +51,43 @@ impl Plugins {
     /// Loads the plugins behind these `uses:` texts: built-in kinds by name, others by a path ending in `.wasm`,
     /// relative to `base`. Names that no plugin has are left out: the plan says so at their place.
     pub async fn load(uses: &BTreeSet<String>, base: &Path) -> Result<Self, PluginError> {
+        Self::load_from(uses, |source| base.join(source)).await
+    }
+
+    /// Loads the plugins of a run from the copies in its directory; `known` are those that the run began with.
+    pub async fn load_copies(uses: &BTreeSet<String>, run: &Path, known: &[Plugin]) -> Result<Self, PluginError> {
+        let digest = |source: &str| known.iter().find(|plugin| plugin.name == source).map(|plugin| &plugin.digest);
+        Self::load_from(uses, |source| digest(source).map_or_else(|| source.into(), |digest| copy_of(run, digest)))
+            .await
+    }
+
+    /// Keeps copies of the components that came from files in a run's directory.
+    pub(crate) fn copy(&self, run: &Path) -> Result<(), DirectoryError> {
+        for loaded in self.loaded.values() {
+            if let Some(component) = &loaded.component {
+                directory::make(&run.join(COPIES))?;
+                directory::write(&copy_of(run, &loaded.facts.digest), component)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn load_from(uses: &BTreeSet<String>, place: impl Fn(&str) -> PathBuf) -> Result<Self, PluginError> {
         let mut plugins = Self::default();
         for text in uses {
             let source = text.split('#').next().unwrap_or(text);
             if plugins.loaded.contains_key(source) {
                 continue;
             }
-            let bytes = match (builtin::find(source), is_plugin_file(source)) {
-                (Some(bytes), _) => bytes.to_vec(),
-                (None, true) => read(source, &base.join(source))?,
+            let loaded = match (builtin::find(source), is_plugin_file(source)) {
+                (Some(bytes), _) => load(source, bytes).await?,
+                (None, true) => {
+                    let bytes = read(source, &place(source))?;
+                    Loaded { component: Some(bytes.clone()), ..load(source, &bytes).await? }
+                }
                 (None, false) => continue,
             };
-            plugins.loaded.insert(source.to_owned(), Arc::new(load(source, &bytes).await?));
+            plugins.loaded.insert(source.to_owned(), Arc::new(loaded));
         }
         Ok(plugins)
     }
@@ -105,6 +133,13 @@ impl Plugins {
     }
 }
 
+/// Name of the directory of copied components in a run's directory.
+const COPIES: &str = "plugins";
+
+fn copy_of(run: &Path, digest: &str) -> PathBuf {
+    run.join(COPIES).join(format!("{digest}.wasm"))
+}
+
 fn read(source: &str, path: &Path) -> Result<Vec<u8>, PluginError> {
     std::fs::read(path)
         .map_err(|e| PluginError { plugin: source.into(), message: format!("{} cannot be read: {e}", path.display()) })
@@ -124,7 +159,7 @@ pub async fn load(name: &str, bytes: &[u8]) -> Result<Loaded, PluginError> {
     link::define(&mut linker, functions).map_err(|e| fail(format!("{e:#}")))?;
     let pre = linker.instantiate_pre(&component).map_err(|e| fail(format!("cannot be linked: {e:#}")))?;
     let description = describe(&pre).await.map_err(fail)?;
-    Ok(Loaded { facts, description, pre })
+    Ok(Loaded { facts, description, component: None, pre })
 }
 
 /// Asks the plugin for its kinds of step; no capability is there while it answers.

@@ -19,11 +19,10 @@ use crate::recorder::RecordError;
 
 use super::Run;
 
-/// An attempt that ended.
+/// An attempt that ended, and whether that could be recorded.
 pub struct Ended {
     pub step: String,
-    pub attempt: u32,
-    pub outcome: Result<Outcome, RecordError>,
+    pub recorded: Result<(), RecordError>,
 }
 
 /// The attempts that are running in this process.
@@ -151,10 +150,11 @@ impl Run {
         host: Attempt,
         begin: BoxFuture<'static, Result<Begun, NotBegun>>,
     ) {
-        let (id, number) = (step.id.clone(), host.info.number);
+        let (planned, number) = (step.clone(), host.info.number);
         let aborted = attempts.handles.get_mut(&step.id).and_then(|handle| handle.aborted.take());
         let found = self.plugins.find(&step.uses).map(|(loaded, kind)| (loaded.clone(), kind.name.clone()));
-        let clock = self.services.clock.clone();
+        let services = self.services.clone();
+        let clock = services.clock.clone();
         let stopping = host.stop.clone();
         let ended = async move {
             let begun = match begin.await {
@@ -173,7 +173,14 @@ impl Run {
                 Either::Right((error, _)) => Ok(Outcome::Failed { error }),
             }
         };
-        attempts.running.push(ended.map(move |outcome| Ended { step: id, attempt: number, outcome }).boxed());
+        let followed = async move {
+            let recorded = match ended.await {
+                Ok(outcome) => services.end_attempt(&planned, number, outcome).await,
+                Err(error) => Err(error),
+            };
+            Ended { step: planned.id, recorded }
+        };
+        attempts.running.push(followed.boxed());
     }
 }
 

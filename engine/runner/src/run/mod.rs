@@ -1,8 +1,12 @@
 //! One run, from its first event to its last.
 
+mod after;
 mod attempts;
+mod calls;
+mod cleaning;
 mod ending;
 mod prepare;
+mod settle;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +14,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use tokio::sync::watch;
-use wfe_core::event::{Keep, Outcome};
+use wfe_core::event::Keep;
 use wfe_core::measure::Recording;
 use wfe_core::plan::Plan;
 use wfe_core::state::{Action, RunState};
@@ -25,6 +29,7 @@ use crate::recorder::RecordError;
 
 use attempts::Attempts;
 
+pub use cleaning::clean_up;
 pub use prepare::{LOCK, WORKFLOW};
 
 /// What the user chose for a run.
@@ -42,6 +47,8 @@ pub struct Options {
     pub seed: u64,
     /// What happens to machines at the end.
     pub keep: Keep,
+    /// How long kept machines are wanted, milliseconds.
+    pub keep_ms: Millis,
     /// The longest the run may take, of its own time, before `finally`.
     pub deadline_ms: Option<Millis>,
     /// How the backend was made, for whoever makes it again.
@@ -83,6 +90,11 @@ impl Cancel {
     /// Nobody will ask.
     pub fn never() -> Self {
         Self(watch::channel(None).1)
+    }
+
+    /// Somebody has asked already.
+    pub fn now(reason: &str) -> Self {
+        Self(watch::channel(Some(reason.to_owned())).1)
     }
 
     async fn asked(&mut self) -> String {
@@ -158,7 +170,10 @@ impl Run {
             }
             match self.wait(&mut attempts, cancel, cancelled).await {
                 Wake::Changed => {}
-                Wake::Ended(ended) => self.attempt_ended(&mut attempts, ended).await?,
+                Wake::Ended(ended) => {
+                    attempts.forget(&ended.step);
+                    ended.recorded?;
+                }
                 Wake::Cancelled(reason) => {
                     cancelled = true;
                     self.services.recorder.record(Event::CancelRequested { reason })?;
@@ -210,28 +225,5 @@ impl Run {
             Action::End => {}
         }
         Ok(true)
-    }
-
-    /// Records how an attempt ended, after what it left behind was ended too.
-    async fn attempt_ended(&mut self, attempts: &mut Attempts, ended: attempts::Ended) -> Result<(), RunError> {
-        let attempts::Ended { step, attempt, outcome } = ended;
-        attempts.forget(&step);
-        let outcome = outcome?;
-        self.stop_loads_of(&step).await?;
-        if matches!(outcome, Outcome::Succeeded { .. }) {
-            self.check_limits(&step).await?;
-        }
-        let record = |outcome| {
-            let event = Event::AttemptEnded { step: step.clone(), attempt, outcome };
-            self.services.recorder.record_durably(event)
-        };
-        match record(outcome).await {
-            Err(e) if e.is_too_large() => {
-                let error = CallError::infrastructure("bad-outputs", format!("what it answered is too large: {e}"));
-                record(Outcome::Failed { error }).await?;
-            }
-            recorded => drop(recorded?),
-        }
-        Ok(())
     }
 }

@@ -17,7 +17,6 @@ use crate::clock::{RunClock, wall};
 use crate::directory;
 use crate::host::Replay;
 use crate::host::attempt::Services;
-use crate::host::call::key;
 use crate::journal::Journal;
 use crate::plugin::Plugins;
 use crate::recorder::{Recorder, Reporter};
@@ -59,6 +58,7 @@ impl Run {
         let started = started(id, &plan, &*backend, &options);
         directory::write(&directory.join(WORKFLOW), &options.source)?;
         directory::write(&directory.join(LOCK), lock(&started.plugins).as_bytes())?;
+        plugins.copy(&directory)?;
         let clock: Arc<dyn Clock> = RunClock::starting_at(0);
         let recording = LoadRecording::anew(&directory, epoch_s(&started.wall));
         let recording = Arc::new(recording.map_err(|source| unusable(&directory, source))?);
@@ -104,7 +104,7 @@ impl Run {
     }
 }
 
-async fn open(
+pub(super) async fn open(
     backend: &dyn Backend,
     started: &RunStarted,
     directory: &Path,
@@ -143,6 +143,7 @@ fn started(id: String, plan: &Plan, backend: &dyn Backend, options: &Options) ->
         set: options.set.clone(),
         seed: options.seed,
         keep: options.keep,
+        keep_ms: options.keep_ms,
         deadline_ms: options.deadline_ms,
         backend_options: options.backend_options.clone(),
         plugins,
@@ -163,7 +164,7 @@ fn epoch_s(rfc3339: &str) -> f64 {
 }
 
 /// Virtual time stood still while nobody rehearsed; real time did not.
-fn resumed_at(state: &RunState) -> Millis {
+pub(super) fn resumed_at(state: &RunState) -> Millis {
     let begun = SystemTime::UNIX_EPOCH + Duration::from_secs_f64(epoch_s(&state.started.wall));
     match state.started.simulated {
         true => state.now,
@@ -171,7 +172,7 @@ fn resumed_at(state: &RunState) -> Millis {
     }
 }
 
-fn recording(directory: &Path, started: &RunStarted) -> Result<Arc<LoadRecording>, RunError> {
+pub(super) fn recording(directory: &Path, started: &RunStarted) -> Result<Arc<LoadRecording>, RunError> {
     let base_s = epoch_s(&started.wall);
     let recording = match started.simulated {
         true => LoadRecording::anew(directory, base_s),
@@ -183,7 +184,7 @@ fn recording(directory: &Path, started: &RunStarted) -> Result<Arc<LoadRecording
     recording.map(Arc::new).map_err(|source| unusable(directory, source))
 }
 
-fn unusable(directory: &Path, source: std::io::Error) -> RunError {
+pub(super) fn unusable(directory: &Path, source: std::io::Error) -> RunError {
     RunError::Resume(format!("the HDR logs in {} cannot be used: {source}", directory.display()))
 }
 
@@ -211,13 +212,13 @@ fn refuse_changes(state: &RunState, plan: &Plan) -> Result<(), RunError> {
 }
 
 /// The answered calls that reached the backend.
-fn history(run: &str, entries: &[Entry]) -> Vec<Answered> {
+pub(super) fn history(run: &str, entries: &[Entry]) -> Vec<Answered> {
     let answered = entries.iter().filter_map(|entry| match &entry.event {
         Event::CallAnswered { answer: Err(denial), .. } if denial.kind == kind::DENIED => None,
         Event::CallAnswered { id, answer } => {
             let call = Call::parse(&id.name, &id.arguments)?.ok()?;
             let answer = answer.clone();
-            Some(Answered { asked_at: id.asked_at, answered_at: entry.at, key: key(run, id), call, answer })
+            Some(Answered { asked_at: id.asked_at, answered_at: entry.at, key: id.key(run), call, answer })
         }
         _ => None,
     });

@@ -1,0 +1,73 @@
+//! `wfe cleanup`: give back what runs left behind.
+
+use std::path::PathBuf;
+
+use wfe_core::event::ResourceState;
+use wfe_core::state::RunState;
+use wfe_runner::clock::wall_text;
+use wfe_runner::{directory, run};
+
+use crate::args::CleanupArgs;
+use crate::commands::resume::Begun;
+use crate::failure::{Failure, INFRASTRUCTURE};
+use crate::{progress, runtime};
+
+/// Cleans up one run, or all whose kept machines have expired; answers 0 when nothing of them is left.
+pub fn cleanup(args: CleanupArgs) -> Result<u8, Failure> {
+    let runs = &args.runs.runs_dir;
+    let Some(name) = &args.run else { return expired(&args) };
+    clean(directory::find(runs, name)?)
+}
+
+/// A run whose journal cannot be read is said and passed over: it must not keep others from being cleaned up.
+fn expired(args: &CleanupArgs) -> Result<u8, Failure> {
+    let now = wall_text();
+    let mut code = 0;
+    for id in directory::list(&args.runs.runs_dir)? {
+        let directory = args.runs.runs_dir.join(&id);
+        let outcome = match Begun::read(&directory) {
+            Ok(begun) if !has_expired(&begun.state, &now) => continue,
+            Ok(_) => clean(directory),
+            Err(failure) => Err(failure),
+        };
+        match outcome {
+            Ok(left) => code = code.max(left),
+            Err(failure) => {
+                errln!("{id}: {}", failure.message);
+                code = code.max(failure.code);
+            }
+        }
+    }
+    Ok(code)
+}
+
+fn has_expired(state: &RunState, now: &str) -> bool {
+    state.ledger.left().any(|resource| resource.expires.as_deref().is_some_and(|expires| expires <= now))
+}
+
+fn clean(directory: PathBuf) -> Result<u8, Failure> {
+    let begun = Begun::read(&directory)?;
+    let id = begun.state.started.run.clone();
+    if begun.state.ended.is_some() && begun.state.ledger.left().count() == 0 {
+        outln!("{id}: nothing is left of it");
+        return Ok(0);
+    }
+    let (_, backend) = begun.backend()?;
+    let simulated = begun.state.started.simulated;
+    let reporters = progress::reporters(simulated);
+    let state = runtime(simulated)?.block_on(run::clean_up(directory, backend, reporters))?;
+    begun.tell_torn();
+    let left: Vec<_> = state.ledger.left().collect();
+    for resource in &left {
+        let reason = resource.reason.as_deref().unwrap_or_default();
+        outln!("{id}: {} {} {}: {reason}", resource.kind, resource.id, resource.state.word());
+    }
+    for resource in state.ledger.resources().filter(|resource| resource.state == ResourceState::Foreign) {
+        outln!("{id}: {} {} carries the run's tag, is not its own, and is left alone", resource.kind, resource.id);
+    }
+    if left.is_empty() {
+        outln!("{id}: everything is given back");
+        return Ok(0);
+    }
+    Ok(INFRASTRUCTURE)
+}

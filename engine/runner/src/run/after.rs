@@ -1,0 +1,83 @@
+//! What follows when an attempt's plugin has ended: its loads stop, its limits are checked, its end is recorded.
+
+use wfe_core::capability::load::Stop;
+use wfe_core::event::Outcome;
+use wfe_core::ledger::{LOAD, Resource};
+use wfe_core::limits::{self, LimitResult};
+use wfe_core::plan::PlannedStep;
+use wfe_core::{Call, CallError, Event};
+
+use crate::host::attempt::Services;
+use crate::recorder::RecordError;
+
+impl Services {
+    /// Ends an attempt: nothing that it started goes on when its end is in the journal.
+    pub(super) async fn end_attempt(
+        &self,
+        step: &PlannedStep,
+        attempt: u32,
+        outcome: Outcome,
+    ) -> Result<(), RecordError> {
+        self.stop_loads(|load| load.step == step.id).await?;
+        if self.recorder.with_state(|state| state.ledger.in_doubt(&step.id)) {
+            // Another attempt must find in the ledger what this one left behind.
+            drop(self.audit().await?);
+        }
+        if matches!(outcome, Outcome::Succeeded { .. }) {
+            self.check_limits(step).await?;
+        }
+        let record = |outcome| {
+            let event = Event::AttemptEnded { step: step.id.clone(), attempt, outcome };
+            self.recorder.record_durably(event)
+        };
+        match record(outcome).await {
+            Err(e) if e.is_too_large() => {
+                let error = CallError::infrastructure("bad-outputs", format!("what it answered is too large: {e}"));
+                record(Outcome::Failed { error }).await?;
+            }
+            recorded => drop(recorded?),
+        }
+        Ok(())
+    }
+
+    /// Stops loads that still run.
+    pub(super) async fn stop_loads(&self, which: impl Fn(&Resource) -> bool) -> Result<(), RecordError> {
+        let loads: Vec<String> = self.recorder.with_state(|state| {
+            state.ledger.live(LOAD).filter(|load| which(load)).map(|load| load.id.clone()).collect()
+        });
+        for load in loads {
+            if let Err(error) = self.engine_call(Call::LoadStop(Stop { load: load.clone() })).await? {
+                tracing::warn!("load {load} did not stop in order: {error}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds the limits of a step against its measurements.
+    async fn check_limits(&self, step: &PlannedStep) -> Result<(), RecordError> {
+        let measurements = self.recorder.with_state(|state| {
+            let own = state.measurements.iter().filter(|measured| measured.step == step.id);
+            own.map(|measured| measured.measurement.clone()).collect::<Vec<_>>()
+        });
+        if measurements.is_empty() {
+            for limit in &step.limits {
+                let (rule, place) = (limit.rule.clone(), "the step measured nothing".to_owned());
+                self.checked(step, LimitResult { rule, value: "n/a".into(), holds: None, place })?;
+            }
+        }
+        for measurement in measurements {
+            // A resumed run fed the measurement from the journal, and the recording may lag behind it.
+            self.backend.recorded_until(measurement.to_ms).await;
+            let results = self.recording.with(|recording| limits::evaluate(&step.limits, recording, &measurement));
+            for result in results {
+                self.checked(step, result)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn checked(&self, step: &PlannedStep, result: LimitResult) -> Result<(), RecordError> {
+        self.recorder.record(Event::LimitChecked { step: step.id.clone(), result })?;
+        Ok(())
+    }
+}
