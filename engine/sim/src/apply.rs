@@ -180,8 +180,8 @@ impl World {
             _ => return Err(CallError::request("no-cluster", "there is no cluster to load: create one first")),
         };
         let name = load.spec.name.clone();
-        if self.loads.iter().any(|other| other.spec.name == name) {
-            return Err(CallError::request("load-exists", format!("this run has a load `{name}` already")));
+        if self.loads.iter().any(|other| other.spec.name == name && other.running()) {
+            return Err(CallError::request("load-exists", format!("a load `{name}` runs already: stop it first")));
         }
         let copies = load.spec.replication;
         match &cluster.tablets {
@@ -201,10 +201,10 @@ impl World {
         Ok(name)
     }
 
-    /// The number of a load.
+    /// The number of a load; the last one of its name, which is free again once a load has ended.
     pub(crate) fn find_load(&self, name: &str) -> Result<usize, CallError> {
         let message = || CallError::request("unknown-load", format!("this run has no load `{name}`"));
-        self.loads.iter().position(|load| load.spec.name == name).ok_or_else(message)
+        self.loads.iter().rposition(|load| load.spec.name == name).ok_or_else(message)
     }
 
     fn set_rate(&mut self, set: &load::SetRate, sink: &dyn IntervalSink) -> Result<Value, CallError> {

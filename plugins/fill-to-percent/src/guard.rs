@@ -21,8 +21,9 @@ pub struct Guard {
     rows: u64,
     operations: u64,
     errors: u64,
-    /// When the count of operations last rose.
-    moved_at: Option<Duration>,
+    /// For how long no write has ended, as far as it was watched, seconds.
+    still: f64,
+    looked_at: Option<Duration>,
     /// Since when not all nodes are up.
     away_since: Option<Duration>,
     suspicious: bool,
@@ -31,8 +32,8 @@ pub struct Guard {
 impl Guard {
     /// For a cluster of so many nodes, writers of which so many may fail, and so many numbered rows.
     pub fn new(nodes: usize, max_errors: Percent, rows: u64) -> Self {
-        let (moved_at, away_since) = (None, None);
-        Self { nodes, max_errors, rows, operations: 0, errors: 0, moved_at, away_since, suspicious: false }
+        let (looked_at, away_since) = (None, None);
+        Self { nodes, max_errors, rows, operations: 0, errors: 0, still: 0.0, looked_at, away_since, suspicious: false }
     }
 
     /// Takes in a look; fails when the fill cannot go on.
@@ -41,7 +42,7 @@ impl Guard {
         self.errors(status)?;
         self.moving(now, status)?;
         self.all_up(now, nodes)?;
-        self.suspicious = self.away_since.is_some() || self.moved_at != Some(now);
+        self.suspicious = self.away_since.is_some() || self.still > 0.0;
         (self.operations, self.errors) = (status.operations, status.errors);
         Ok(())
     }
@@ -79,14 +80,13 @@ impl Guard {
             let message = format!("{} rows were written, many times what fits on the disks", status.operations);
             return Err(Error::product("disks-do-not-fill", message));
         }
-        if status.operations > self.operations || self.moved_at.is_none() {
-            self.moved_at = Some(now);
-        }
-        let still = Duration(now.0 - self.moved_at.unwrap_or(now).0);
-        if still.0 < PATIENCE {
+        // A long pause between two looks was no watch: the engine may have been away, and its writers with it.
+        let watched = (now.0 - self.looked_at.replace(now).unwrap_or(now).0).min(SUSPICION);
+        self.still = if status.operations > self.operations { 0.0 } else { self.still + watched };
+        if self.still < PATIENCE {
             return Ok(());
         }
-        let message = format!("not one write has ended for {still}: {}", detail(status));
+        let message = format!("not one write has ended for {}: {}", Duration(self.still), detail(status));
         Err(Error::product("no-writes", message))
     }
 
@@ -165,10 +165,20 @@ mod tests {
         let mut guard = guard();
         assert_eq!(look(&mut guard, 0.0, status("running", 50, 0)), None);
         assert_eq!(guard.patience(60.0), 60.0);
-        assert_eq!(look(&mut guard, 20.0, status("running", 50, 0)), None);
+        assert_eq!(look(&mut guard, 10.0, status("running", 50, 0)), None);
         assert_eq!(guard.patience(60.0), 10.0);
-        let said = look(&mut guard, 31.0, status("running", 50, 0)).unwrap();
-        assert_eq!(said, "product: not one write has ended for 31 s: 50 writes, 0 errors, write timeout");
+        assert_eq!(look(&mut guard, 20.0, status("running", 50, 0)), None);
+        let said = look(&mut guard, 30.0, status("running", 50, 0)).unwrap();
+        assert_eq!(said, "product: not one write has ended for 30 s: 50 writes, 0 errors, write timeout");
+    }
+
+    #[test]
+    fn nobody_wrote_while_the_engine_was_away() {
+        let mut guard = guard();
+        assert_eq!(look(&mut guard, 0.0, status("running", 50, 0)), None);
+        assert_eq!(look(&mut guard, 20_000.0, status("running", 50, 0)), None);
+        assert_eq!(look(&mut guard, 20_010.0, status("running", 60, 0)), None);
+        assert_eq!(guard.patience(60.0), 60.0);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
 use wfe_core::backend::{Answered, Run};
 use wfe_core::capability::load::{Spec, Status};
@@ -109,10 +110,15 @@ impl Loads {
 
     /// Starts a load; answers when its first interval, the warm-up, is over.
     pub async fn start(&self, spec: Checked, target: Target) -> Result<String, CallError> {
+        self.start_at(spec, target, 0, 0).await
+    }
+
+    /// Starts a load that has ended so many operations already, and so many of them with an error.
+    async fn start_at(&self, spec: Checked, target: Target, operations: u64, errors: u64) -> Result<String, CallError> {
         let name = spec.name.clone();
         let _alone = self.starting.lock().await;
         self.check_name(&name)?;
-        let started = self.spawn(spec, target)?;
+        let started = self.spawn(spec, target, Shared::counting_from(operations, errors))?;
         started.await.unwrap_or_else(|_| {
             Err(CallError::infrastructure("load-not-started", format!("the thread of load `{name}` broke off")))
         })?;
@@ -126,12 +132,17 @@ impl Loads {
         Ok(())
     }
 
-    fn spawn(&self, spec: Checked, target: Target) -> Result<oneshot::Receiver<Result<(), CallError>>, CallError> {
+    fn spawn(
+        &self,
+        spec: Checked,
+        target: Target,
+        shared: Shared,
+    ) -> Result<oneshot::Receiver<Result<(), CallError>>, CallError> {
         let (orders, taken) = mpsc::unbounded_channel();
         let (started, answer) = oneshot::channel();
         let (living, alive) = watch::channel(());
         let closed = spec.rate.is_none();
-        let (shared, name) = (Arc::new(Shared::default()), spec.name.clone());
+        let (shared, name) = (Arc::new(shared), spec.name.clone());
         let position = self.positions.of(&spec.shape.table())?;
         let job = thread::Job {
             run: self.run.clone(),
@@ -219,10 +230,10 @@ impl Loads {
     /// Takes up the loads of an earlier life of the run that were not stopped. What they did not send in between is missing
     /// in the record. `target` has no nodes when there is nothing to send to.
     pub async fn revive(&self, history: &[Answered], target: &Target) {
-        for (name, spec) in unstopped(history) {
+        for (name, Unstopped { spec, operations, errors }) in unstopped(history) {
             let result = match target.nodes.is_empty() {
                 true => Err(CallError::infrastructure("load-lost", "the database is gone")),
-                false => self.start(spec, target.clone()).await.map(|_| ()),
+                false => self.start_at(spec, target.clone(), operations, errors).await.map(|_| ()),
             };
             if let Err(error) = result {
                 self.lost(&name, &error.message);
@@ -245,16 +256,32 @@ impl Loads {
     }
 }
 
-/// The loads that were started and not stopped, with the rates that they had last.
-fn unstopped(history: &[Answered]) -> BTreeMap<String, Checked> {
+/// A load that was started and not stopped, as the journal knew it last.
+struct Unstopped {
+    /// What it does, at its last rate.
+    spec: Checked,
+    /// Operations that had ended.
+    operations: u64,
+    /// How many of them had failed.
+    errors: u64,
+}
+
+fn unstopped(history: &[Answered]) -> BTreeMap<String, Unstopped> {
     let mut loads = BTreeMap::new();
-    for Answered { call, .. } in history.iter().filter(|answered| answered.answer.is_ok()) {
+    for Answered { call, answer, .. } in history {
+        let Ok(answer) = answer else { continue };
         match call {
             Call::LoadStart(start) => {
-                loads.extend(Loads::parse(&start.spec).ok().map(|spec| (spec.name.clone(), spec)));
+                let fresh = |spec: Checked| (spec.name.clone(), Unstopped { spec, operations: 0, errors: 0 });
+                loads.extend(Loads::parse(&start.spec).ok().map(fresh));
             }
             Call::LoadSetRate(set) => {
-                loads.entry(set.load.clone()).and_modify(|spec| spec.rate = Some(set.rate));
+                loads.entry(set.load.clone()).and_modify(|load| load.spec.rate = Some(set.rate));
+            }
+            Call::LoadStatus(asked) => {
+                if let (Some(load), Ok(status)) = (loads.get_mut(&asked.load), Status::deserialize(answer)) {
+                    (load.operations, load.errors) = (status.operations, status.errors);
+                }
             }
             Call::LoadStop(stop) => drop(loads.remove(&stop.load)),
             _ => {}
@@ -266,7 +293,7 @@ fn unstopped(history: &[Answered]) -> BTreeMap<String, Checked> {
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
-    use wfe_core::capability::load::{SetRate, Start, Stop};
+    use wfe_core::capability::load::{SetRate, Start, StatusOf, Stop};
 
     use super::*;
 
@@ -282,16 +309,20 @@ mod tests {
     }
 
     #[test]
-    fn only_loads_that_ran_are_taken_up_at_their_last_rate() {
+    fn only_loads_that_ran_are_taken_up_as_they_were_last() {
         let failed = Err(CallError::infrastructure("x", "y"));
+        let shared = Shared::counting_from(12, 3);
+        let status = serde_json::to_value(shared.status("traffic")).map_err(|e| CallError::request("x", e.to_string()));
         let history = [
             answered(start("fill"), Ok(Value::Null)),
             answered(start("traffic"), Ok(Value::Null)),
             answered(start("refused"), failed),
             answered(Call::LoadSetRate(SetRate { load: "traffic".into(), rate: 7.0 }), Ok(Value::Null)),
+            answered(Call::LoadStatus(StatusOf { load: "traffic".into() }), status),
             answered(Call::LoadStop(Stop { load: "fill".into() }), Ok(Value::Null)),
         ];
-        let loads: Vec<_> = unstopped(&history).into_iter().map(|(name, spec)| (name, spec.rate)).collect();
-        assert_eq!(loads, [("traffic".to_owned(), Some(7.0))]);
+        let known = |(name, load): (String, Unstopped)| (name, load.spec.rate, load.operations, load.errors);
+        let loads: Vec<_> = unstopped(&history).into_iter().map(known).collect();
+        assert_eq!(loads, [("traffic".to_owned(), Some(7.0), 12, 3)]);
     }
 }

@@ -47,6 +47,11 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// A load that has ended so many operations already, and so many of them with an error.
+    pub fn counting_from(operations: u64, errors: u64) -> Self {
+        Self { operations: operations.into(), errors: errors.into(), ..Self::default() }
+    }
+
     /// Changes the state; the detail says why.
     pub fn set(&self, state: State, detail: String) {
         let mut facts = lock(&self.facts);
