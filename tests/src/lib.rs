@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use wfe_core::diagnostic::Source;
 use wfe_core::event::Keep;
-use wfe_core::plan::{self, Choice, Plan};
+use wfe_core::plan::{Choice, Plan};
 use wfe_report::Document;
 use wfe_runner::journal;
 use wfe_runner::plugin::{Plugins, builtin_names};
@@ -47,8 +47,8 @@ pub fn planned(text: &str, set: &[(&str, &str)]) -> Planned {
     let load = Plugins::load(&builtin, Path::new("."));
     let plugins = rehearsal().block_on(load).expect("the built-in plugins load");
     let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let choice = Choice { profile: None, backend: "sim".into(), set };
-    let plan = plan::build(&Source::new("test.yaml", text), &plugins.catalog(), &choice);
+    let choice = Choice { backend: "sim".into(), set, ..Choice::default() };
+    let plan = rehearsal().block_on(plugins.plan(&Source::new("test.yaml", text), &choice));
     let plan = plan.unwrap_or_else(|mistakes| panic!("{mistakes}"));
     Planned { text: text.to_owned(), plan, plugins }
 }

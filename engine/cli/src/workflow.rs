@@ -1,14 +1,17 @@
 //! From a workflow's file to a plan with its plugins.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use wfe_core::backend::Offers;
 use wfe_core::diagnostic::Source;
-use wfe_core::plan::{self, Choice, Plan};
+use wfe_core::plan::{Choice, Plan};
+use wfe_core::event::RunStarted;
 use wfe_core::workflow::Workflow;
 use wfe_runner::plugin::{Plugins, builtin_names};
 
 use crate::args::{BackendName, ChoiceArgs};
+use crate::backends;
 use crate::failure::Failure;
 
 /// A workflow that can be run.
@@ -27,7 +30,7 @@ pub async fn prepare(file: &Path, shown: &str, base: &Path, choice: &Choice) -> 
     let bytes = std::fs::read(file).map_err(|e| Failure::request(format!("{shown} cannot be read: {e}")))?;
     let source = Source::from_bytes(shown, &bytes)?;
     let plugins = plugins(&source, base).await?;
-    let plan = plan::build(&source, &plugins.catalog(), choice)?;
+    let plan = plugins.plan(&source, choice).await?;
     Ok(Ready { plan, plugins, bytes })
 }
 
@@ -41,13 +44,17 @@ async fn plugins(source: &Source, base: &Path) -> Result<Plugins, Failure> {
 }
 
 /// What the command line chooses.
-pub fn choice(args: &ChoiceArgs) -> Choice {
-    choice_of(args.backend, args.profile.clone(), args.set.clone())
+pub fn choice(args: &ChoiceArgs) -> Result<Choice, Failure> {
+    let ChoiceArgs { backend, profile, set } = args.clone();
+    let offers = backends::make(backend, &BTreeMap::new())?.offers();
+    Ok(Choice { profile, backend: backend.name().into(), offers, set })
 }
 
-/// A choice by its parts.
-pub fn choice_of(backend: BackendName, profile: Option<String>, set: Vec<(String, String)>) -> Choice {
-    Choice { profile, backend: backend.name().into(), set }
+/// What a run that goes on was begun with. What its backend offers was held against the workflow then, and a newer
+/// catalogue must not keep its machines from being given back.
+pub fn choice_of_run(backend: BackendName, started: &RunStarted) -> Choice {
+    let set = started.set.clone().into_iter().collect();
+    Choice { profile: started.profile.clone(), backend: backend.name().into(), offers: Offers::default(), set }
 }
 
 /// The directory that a file lies in.

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use crate::args::{BackendName, ResumeArgs};
 use crate::failure::Failure;
-use crate::workflow::{choice_of, directory_of, prepare};
+use crate::workflow::{choice_of_run, directory_of, prepare};
 use crate::{backends, commands, progress, runtime, signals};
 
 /// Resumes a run; answers the exit code of its verdict.
@@ -21,7 +21,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
         .map_err(|_| Failure::request(format!("the run's backend `{}` is not known to this wfe", started.backend)))?;
     let backend = backends::make(name, &started.backend_options)?;
     runtime(started.simulated)?.block_on(async {
-        let choice = choice_of(name, started.profile.clone(), started.set.clone().into_iter().collect());
+        let choice = choice_of_run(name, &started);
         let copy = directory.join(wfe_runner::run::WORKFLOW);
         let base = directory_of(started.file.as_ref());
         let ready = prepare(&copy, &copy.display().to_string(), base, &choice).await?;

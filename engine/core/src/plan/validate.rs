@@ -13,6 +13,7 @@ use crate::workflow::tree::{Data, Node};
 use crate::workflow::{describe, suggest};
 
 use super::bounds;
+use super::check::{Problem, child, pointer};
 use super::explain::{is_other_form, is_word_at, narrow, rule, wants_text, words_at};
 use super::parameters::{Parameters, Path, name_of};
 use super::shape;
@@ -25,6 +26,9 @@ impl UrlLoader for NoLoader {
         Err(format!("it refers to {url}, outside of itself").into())
     }
 }
+
+/// The name of a plugin's schema while it is used.
+const PLACE: &str = "wfe:///parameters";
 
 /// One step's parameters with where they stand.
 pub struct Subject<'a> {
@@ -43,7 +47,6 @@ pub struct Subject<'a> {
 impl Subject<'_> {
     /// Everything in the parameters that the schema does not take.
     pub fn mistakes(&self) -> Vec<Mistake> {
-        const PLACE: &str = "wfe:///parameters";
         let mut schemas = Schemas::new();
         let index = match compile(PLACE, self.schema, &mut schemas) {
             Ok(index) => index,
@@ -215,10 +218,7 @@ impl Subject<'_> {
 
     /// The value at a path.
     fn node(&self, path: &[String]) -> Option<&Node> {
-        path.iter().try_fold(self.with?, |node, name| match &node.data {
-            Data::List(items) => items.get(name.parse::<usize>().ok()?),
-            _ => node.get(name),
-        })
+        path.iter().try_fold(self.with?, |node, name| child(node, name))
     }
 
     /// Where a value stands; where its kind of step is named when there is no value.
@@ -234,6 +234,29 @@ impl Subject<'_> {
             forms = part.map(|schema| shape::forms(schema, self.schema)).unwrap_or_default();
         }
         forms
+    }
+}
+
+/// What a schema does not take of parameters that are all known. Where they stand is not known any more.
+pub fn misfits(schema: &Value, parameters: &Value) -> Vec<Problem> {
+    let mut schemas = Schemas::new();
+    let index = match compile(PLACE, schema, &mut schemas) {
+        Ok(index) => index,
+        Err(message) => return vec![Problem { path: String::new(), message }],
+    };
+    let mut leaves = vec![];
+    if let Err(error) = schemas.validate(parameters, index) {
+        collect_misfits(&error, &mut leaves);
+    }
+    leaves
+}
+
+fn collect_misfits(error: &ValidationError<'_, '_>, problems: &mut Vec<Problem>) {
+    if error.causes.is_empty() || matches!(error.kind, ErrorKind::AnyOf | ErrorKind::OneOf(_)) {
+        let path = pointer(&path_of(&error.instance_location));
+        problems.push(Problem { path, message: rule(&error.kind, None) });
+    } else {
+        error.causes.iter().for_each(|cause| collect_misfits(cause, problems));
     }
 }
 

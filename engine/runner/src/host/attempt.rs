@@ -74,7 +74,7 @@ impl Attempt {
     /// Runs the plugin to its end.
     pub async fn run(self, loaded: &Loaded, kind: &str, parameters: &Value) -> Result<Outcome, RecordError> {
         let plugin = loaded.facts.name.clone();
-        let mut store = Store::new(loaded.pre.engine(), Guest { attempt: Some(self), limits: limits() });
+        let mut store = Store::new(loaded.pre.engine(), Guest { work: Ok(self), limits: limits() });
         Guest::prepare(&mut store);
         let ended = run_guest(&mut store, loaded, kind, parameters).await;
         ended.or_else(|error| match error.downcast::<End>() {
@@ -122,16 +122,22 @@ pub(crate) fn run_function<'a>(
 }
 
 fn trapped(plugin: &str, trap: &wasmtime::Error) -> CallError {
-    let (code, why) = why_trapped(trap);
+    let (code, mut why) = why_trapped(trap);
+    if code == PANICKED {
+        why.push_str("; its log may say why");
+    }
     CallError::infrastructure(code, format!("plugin `{plugin}` was ended: {why}"))
 }
+
+/// The word of a plugin that reached code which it meant never to reach.
+const PANICKED: &str = "panicked";
 
 /// Why a plugin was ended: a word for programs and a few for people.
 pub(crate) fn why_trapped(trap: &wasmtime::Error) -> (&'static str, String) {
     let root = trap.root_cause().to_string();
     match trap.downcast_ref::<wasmtime::Trap>() {
         Some(wasmtime::Trap::Interrupt) => ("endless", "it computed for five seconds without a call".to_owned()),
-        Some(wasmtime::Trap::UnreachableCodeReached) => ("panicked", "it panicked; its log may say why".to_owned()),
+        Some(wasmtime::Trap::UnreachableCodeReached) => (PANICKED, "it panicked".to_owned()),
         Some(wasmtime::Trap::StackOverflow) => ("stack", "its stack overflowed".to_owned()),
         _ if root.contains("growing memory") => {
             ("memory", format!("it may use {} MiB of memory ({root})", MEMORY_LIMIT >> 20))
@@ -196,14 +202,16 @@ impl End {
 
 /// What a store holds: the attempt, and the limits of its memory.
 pub struct Guest {
-    attempt: Option<Attempt>,
+    /// What the plugin is here for: an attempt, or something that is no part of a run and needs no capability.
+    work: Result<Attempt, &'static str>,
     limits: StoreLimits,
 }
 
 impl Guest {
-    /// For a plugin that describes itself: no capability is there.
-    pub(crate) fn without_run() -> Self {
-        Self { attempt: None, limits: limits() }
+    /// For a plugin that is asked outside of a run, where no capability is there. `doing` is what it does, as "the plugin
+    /// described itself".
+    pub(crate) fn without_run(doing: &'static str) -> Self {
+        Self { work: Err(doing), limits: limits() }
     }
 
     /// Sets a store's limits.
@@ -214,9 +222,9 @@ impl Guest {
 
     /// Answers a call of the plugin.
     pub(super) async fn call(&mut self, name: &str, arguments: Value) -> Result<Result<Value, CallError>, End> {
-        match &mut self.attempt {
-            Some(attempt) => attempt.call(name, arguments).await,
-            None => Err(End::broken(format!("`{name}` was called while the plugin described itself"))),
+        match &mut self.work {
+            Ok(attempt) => attempt.call(name, arguments).await,
+            Err(doing) => Err(End::broken(format!("`{name}` was called while the plugin {doing}"))),
         }
     }
 }
