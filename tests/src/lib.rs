@@ -152,7 +152,10 @@ pub fn assemble(name: &str) -> Vec<u8> {
     let whole = own.lines().any(|line| line.starts_with("(component") || line.starts_with("(module"));
     let text = match whole {
         true => own,
-        false => [read("shared/head.wat"), own, read("shared/tail.wat")].concat(),
+        false => {
+            let tail = if own.contains("(export \"check\")") { "shared/tail_check.wat" } else { "shared/tail.wat" };
+            [read("shared/head.wat"), own, read(tail)].concat()
+        }
     };
     wat::parse_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }

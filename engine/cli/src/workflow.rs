@@ -5,8 +5,8 @@ use std::path::Path;
 
 use wfe_core::backend::Offers;
 use wfe_core::diagnostic::Source;
-use wfe_core::plan::{Choice, Plan};
 use wfe_core::event::RunStarted;
+use wfe_core::plan::{Choice, Plan};
 use wfe_core::workflow::Workflow;
 use wfe_runner::plugin::{Plugins, builtin_names};
 

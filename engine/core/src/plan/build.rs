@@ -1,5 +1,7 @@
 //! From a workflow's text to a plan: everything is checked, and all mistakes are reported at once.
 
+use std::collections::BTreeSet;
+
 use sha2::{Digest, Sha256};
 
 use crate::Millis;
@@ -10,10 +12,10 @@ use crate::quantity;
 use crate::workflow::tree::Node;
 use crate::workflow::{Step, Workflow, describe, fields, is_plugin_file, suggest};
 
-use super::choice::{self, Choice};
 use super::check::{self, Draft, Question};
+use super::choice::{self, Choice};
 use super::order::Graph;
-use super::parameters::Parameters;
+use super::parameters::Path;
 use super::references::Scope;
 use super::validate::Subject;
 use super::{During, Grants, Plan, PlannedStep, Retry, Template, grants, offers, parameters};
@@ -105,27 +107,31 @@ fn plan_call<'a>(
     let parameters = parameters::read(with.as_ref(), &kind.parameters, scope, mistakes);
     let (uses, uses_span) = (step.uses.value.as_str(), step.uses.span);
     let subject = Subject { uses, uses_span, with: with.as_ref(), parameters: &parameters, schema: &kind.parameters };
-    mistakes.extend(subject.mistakes());
-    // A plugin is asked only about values that its schema takes.
-    if mistakes.len() == before {
-        questions.push(question(&subject, &grants, during));
-    }
+    let mut out = parameters.unknown.clone();
+    mistakes.extend(subject.mistakes(&mut out));
+    questions.extend(question(&subject, &grants, during, out));
     mistakes.extend(offers::mistakes(&step.uses, plugin, &types, &parameters, scope.choice));
     grants::check(&step.uses, plugin, &grants, &parameters, broken, mistakes);
     check_kind(index, plugin, kind, scope, mistakes);
     Some((plugin, grants, Template(parameters.value)))
 }
 
-fn question(subject: &Subject<'_>, grants: &Grants, during: Option<&During>) -> Question {
-    let Parameters { value, unknown, .. } = subject.parameters;
-    Question {
+/// What to ask a step's plugin, without the values that are not known or wrong already; nothing when that is all of them.
+fn question(
+    subject: &Subject<'_>,
+    grants: &Grants,
+    during: Option<&During>,
+    unknown: BTreeSet<Path>,
+) -> Option<Question> {
+    let all = unknown.contains(&Path::new());
+    (!all).then(|| Question {
         uses: subject.uses.into(),
-        parameters: check::known(value, unknown),
-        about: check::about(grants, during, unknown),
+        parameters: check::known(&subject.parameters.value, &unknown),
+        about: check::about(grants, during, &unknown),
         uses_span: subject.uses_span,
         with: subject.with.cloned(),
-        unknown: unknown.clone(),
-    }
+        unknown,
+    })
 }
 
 fn find_kind<'a>(step: &Step, catalog: &'a Catalog, mistakes: &mut Vec<Mistake>) -> Option<&'a (Plugin, StepKind)> {

@@ -41,7 +41,7 @@ impl Problem {
 pub struct Question {
     /// The kind of step, as the user wrote it: it says which plugin is asked.
     pub uses: String,
-    /// The parameters, without those that are not yet known.
+    /// The parameters, without those that are not yet known or that the schema does not take.
     pub parameters: Value,
     /// What else the workflow says of the step, as the contract's `check` takes it.
     pub about: Value,
@@ -52,7 +52,9 @@ pub struct Question {
 
 impl Question {
     fn mistake(&self, problem: &Problem) -> Mistake {
-        Mistake::new(self.span(&problem.parts()), problem.words(&self.uses))
+        let place = self.place(&problem.parts());
+        let from = place.and_then(|node| node.origin.as_ref()).map(|origin| format!("its value is {}", quote(origin)));
+        Mistake::new(place.map_or(self.uses_span, |node| node.span), problem.words(&self.uses)).help(from)
     }
 
     /// Whether a problem is about a value that is not there yet.
@@ -61,16 +63,16 @@ impl Question {
         self.unknown.iter().any(|unknown| parts.starts_with(unknown))
     }
 
-    /// Where a value stands; where the nearest one around it does, when it was left out.
-    fn span(&self, path: &[String]) -> Span {
-        let Some(mut node) = self.with.as_ref() else { return self.uses_span };
+    /// The value at a path; the nearest one around it, when it was left out.
+    fn place(&self, path: &[String]) -> Option<&Node> {
+        let mut node = self.with.as_ref()?;
         for name in path {
             match child(node, name) {
                 Some(inner) => node = inner,
                 None => break,
             }
         }
-        node.span
+        Some(node)
     }
 }
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::diagnostic::{Mistake, quote};
 use crate::quantity::{self, Kind};
-use crate::workflow::expression::{self, Part, Reference};
 use crate::workflow::At;
+use crate::workflow::expression::{self, Part, Reference};
 use crate::workflow::tree::{Data, Node};
 
 use super::references::Scope;

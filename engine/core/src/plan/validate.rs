@@ -45,14 +45,15 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Everything in the parameters that the schema does not take.
-    pub fn mistakes(&self) -> Vec<Mistake> {
+    /// Everything in the parameters that the schema does not take; the paths go to `wrong`.
+    pub fn mistakes(&self, wrong: &mut BTreeSet<Path>) -> Vec<Mistake> {
         let mut schemas = Schemas::new();
         let index = match compile(PLACE, self.schema, &mut schemas) {
             Ok(index) => index,
             Err(why) => {
                 let message =
                     format!("the plugin of {} describes its parameters with a broken schema", quote(self.uses));
+                wrong.insert(vec![]);
                 return vec![Mistake::new(self.uses_span, message).help(why)];
             }
         };
@@ -61,6 +62,7 @@ impl Subject<'_> {
             Err(error) => {
                 let mut leaves = vec![];
                 self.collect(&error, &mut leaves);
+                wrong.extend(leaves.iter().flat_map(|leaf| wrong_paths(leaf)));
                 leaves.into_iter().flat_map(|leaf| self.leaf(leaf)).collect()
             }
         }
@@ -237,6 +239,17 @@ impl Subject<'_> {
     }
 }
 
+/// The values that an error is about, those that are missing or have no business there too.
+fn wrong_paths(error: &ValidationError<'_, '_>) -> Vec<Path> {
+    let path = path_of(&error.instance_location);
+    let inside = |name: String| path.iter().cloned().chain([name]).collect();
+    match &error.kind {
+        ErrorKind::AdditionalProperties { got } => got.iter().map(|name| inside(name.to_string())).collect(),
+        ErrorKind::Required { want } => want.iter().map(|name| inside((*name).to_owned())).collect(),
+        _ => vec![path],
+    }
+}
+
 /// What a schema does not take of parameters that are all known. Where they stand is not known any more.
 pub fn misfits(schema: &Value, parameters: &Value) -> Vec<Problem> {
     let mut schemas = Schemas::new();
@@ -254,9 +267,20 @@ pub fn misfits(schema: &Value, parameters: &Value) -> Vec<Problem> {
 fn collect_misfits(error: &ValidationError<'_, '_>, problems: &mut Vec<Problem>) {
     if error.causes.is_empty() || matches!(error.kind, ErrorKind::AnyOf | ErrorKind::OneOf(_)) {
         let path = pointer(&path_of(&error.instance_location));
-        problems.push(Problem { path, message: rule(&error.kind, None) });
+        problems.push(Problem { path, message: misfit(error) });
     } else {
         error.causes.iter().for_each(|cause| collect_misfits(cause, problems));
+    }
+}
+
+fn misfit(error: &ValidationError<'_, '_>) -> String {
+    let path = path_of(&error.instance_location);
+    let words: BTreeSet<_> = words_at(error, Some(&path)).into_iter().map(|(_, word)| word).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    match &error.kind {
+        _ if !words.is_empty() => format!("must be one of {}", suggest::list(&words)),
+        ErrorKind::AnyOf | ErrorKind::OneOf(_) => "fits none of the forms that it can have".into(),
+        kind => rule(kind, None),
     }
 }
 

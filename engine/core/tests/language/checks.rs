@@ -59,7 +59,52 @@ fn problems_stand_at_their_values_among_the_other_mistakes() {
         "measure" => Ok(vec![problem("", "say what to measure")]),
         _ => Ok(vec![]),
     };
-    insta::assert_snapshot!(mistakes(&text, &Choice::default(), plugin), @"");
+    insta::assert_snapshot!(mistakes(&text, &Choice::default(), plugin), @r#"
+    error: `loaders.count`: there must be some
+     --> w.yaml:6:11
+      |
+    6 |     with: { database: scylla 2025.2, nodes: [{ count: 3, type: i4i.large }] }
+      |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+    error: `nodes`: too many
+     --> w.yaml:6:45
+      |
+    6 |     with: { database: scylla 2025.2, nodes: [{ count: 3, type: i4i.large }] }
+      |                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+    error: `nodes[0].racks`: one rack is not enough
+     --> w.yaml:6:46
+      |
+    6 |     with: { database: scylla 2025.2, nodes: [{ count: 3, type: i4i.large }] }
+      |                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+    error: `hold`: it must be longer than nothing
+     --> w.yaml:9:60
+      |
+    9 |   quiet: { needs: [fill], uses: wait-stable, with: { hold: "${{ inputs.hold }}" } }
+      |                                                            ^^^^^^^^^^^^^^^^^^^^
+      = help: its value is `inputs.hold`
+
+    error: `measure`: say what to measure
+      --> w.yaml:10:18
+       |
+    10 |   after: { uses: measure, during: quiet }
+       |                  ^^^^^^^
+
+    error: there is no step kind `mesure`
+      --> w.yaml:11:18
+       |
+    11 |   other: { uses: mesure, needs: [quite] }
+       |                  ^^^^^^
+       = help: did you mean `measure`?
+
+    error: there is no step `quite`
+      --> w.yaml:11:34
+       |
+    11 |   other: { uses: mesure, needs: [quite] }
+       |                                  ^^^^^
+       = help: did you mean `quiet`?
+    "#);
 }
 
 #[test]
@@ -68,7 +113,13 @@ fn a_plugin_that_gives_no_answer_is_named() {
         "wait-stable" => Err("it panicked".into()),
         _ => Ok(vec![]),
     };
-    insta::assert_snapshot!(mistakes(WORKFLOW, &Choice::default(), broken), @"");
+    insta::assert_snapshot!(mistakes(WORKFLOW, &Choice::default(), broken), @r#"
+    error: the plugin of `wait-stable` cannot check its parameters: it panicked
+     --> w.yaml:9:33
+      |
+    9 |   quiet: { needs: [fill], uses: wait-stable, with: { hold: "${{ inputs.hold }}" } }
+      |                                 ^^^^^^^^^^^
+    "#);
 }
 
 #[test]
@@ -110,9 +161,15 @@ fn values_that_are_not_known_are_left_out_and_not_judged() {
 
 #[test]
 fn a_plugin_is_asked_only_for_what_its_schema_takes() {
-    let text = "name: a\nsteps:\n  q: { uses: wait-stable, with: { hold: 2 } }\n  r: { uses: report }\n";
-    let uses: Vec<_> = questions(text).into_iter().map(|question| question.uses).collect();
-    assert_eq!(uses, ["report"]);
+    let asked = |with: &str| {
+        let text = format!("name: a\nsteps:\n  q: {{ uses: wait-stable, with: {with} }}\n");
+        questions(&text).into_iter().map(|question| (question.parameters, question.about["unknown"].clone())).next()
+    };
+    // Wrong by its unit, by its type, by its name, or missing.
+    assert_eq!(asked("{ hold: 2, note: a }"), Some((json!({ "note": "a" }), json!(["/hold"]))));
+    assert_eq!(asked("{ hold: 2m, note: [1] }"), Some((json!({ "hold": 120 }), json!(["/note"]))));
+    assert_eq!(asked("{ hold: 2m, node: a }"), Some((json!({ "hold": 120 }), json!(["/node"]))));
+    assert_eq!(asked("{ note: a }"), Some((json!({ "note": "a" }), json!(["/hold"]))));
 }
 
 #[test]
@@ -130,13 +187,38 @@ fn late_values_are_held_against_the_schema() {
     assert_eq!(misfits(json!({ "percent": 90, "rate": 5 })), []);
     assert_eq!(misfits(json!({ "percent": 99 })), [problem("/percent", "must be at most 95")]);
     assert_eq!(misfits(json!({ "percent": 90, "rate": "fast" })), [problem("/rate", "must be a number")]);
+    let (_, kind) = &catalog().kinds["load"];
+    let keys = json!({ "mix": {}, "keys": "sorted" });
+    let words = "must be one of `gaussian`, `sequential`, `uniform`";
+    assert_eq!(plan::misfits(&kind.parameters, &keys), [problem("/keys", words)]);
 }
 
 #[test]
 fn the_backend_must_have_the_granted_types_and_the_database() {
     let text = WORKFLOW.replace("[i4i.large]", "[i4i.large, i4i.lage, m5]").replace("scylla 2025.2", "scylla  2025.3");
     let shown = mistakes(&text, &choice(&["i4i.large", "c6i.large"]), |_| Ok(vec![]));
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r#"
+    error: the backend `sim` has no database `scylla  2025.3`
+     --> w.yaml:6:23
+      |
+    6 |     with: { database: scylla  2025.3, nodes: [{ count: 3, type: i4i.large }] }
+      |                       ^^^^^^^^^^^^^^
+      = help: did you mean `scylla 2025.2`?
+
+    error: the backend `sim` has no machine type `i4i.lage`
+     --> w.yaml:7:43
+      |
+    7 |     grants: { cloud: { types: [i4i.large, i4i.lage, m5], machines: 3 } }
+      |                                           ^^^^^^^^
+      = help: did you mean `i4i.large`?
+
+    error: the backend `sim` has no machine type `m5`
+     --> w.yaml:7:53
+      |
+    7 |     grants: { cloud: { types: [i4i.large, i4i.lage, m5], machines: 3 } }
+      |                                                     ^^
+      = help: it has `i4i.large`, `c6i.large`
+    "#);
 }
 
 #[test]
@@ -148,5 +230,12 @@ fn spaces_in_a_database_do_not_matter() {
 #[test]
 fn a_backend_without_machines_refuses_the_step() {
     let shown = mistakes(WORKFLOW, &Choice { backend: "static".into(), ..choice(&[]) }, |_| Ok(vec![]));
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r#"
+    error: the backend `static` creates no machines, which `provision` asks for
+     --> w.yaml:5:11
+      |
+    5 |     uses: provision
+      |           ^^^^^^^^^
+      = help: leave this step out, or take another backend
+    "#);
 }

@@ -66,10 +66,7 @@ impl Loaded {
 }
 
 /// The plugin's `check`, if it has one: it then must have the contract's type.
-pub(super) fn check_function<'a>(
-    store: &mut Store<Guest>,
-    instance: &Instance,
-) -> wasmtime::Result<Option<Check<'a>>> {
+pub(super) fn check_function<'a>(store: &mut Store<Guest>, instance: &Instance) -> wasmtime::Result<Option<Check<'a>>> {
     let interface = instance.get_export_index(&mut *store, None, PLUGIN_INTERFACE);
     match instance.get_export_index(&mut *store, interface.as_ref(), "check") {
         Some(function) => instance.get_typed_func(store, function).map(Some),
