@@ -204,9 +204,9 @@ fn a_late_value_is_held_against_the_check() {
 #[test]
 fn a_late_value_is_held_against_the_schema() {
     assert_snapshot!(late("fill-to-percent", r#"{ percent: 50 %, consistency: "${{ steps.cluster.outputs.database }}" }"#), @r#"
-exit code 2
-Step `fill` failed: `consistency`: must be one of `ALL`, `ONE`, `QUORUM`.
- 0:02:24  fill: started
- 0:02:24  fill: FAILED (request, parameters): `consistency`: must be one of `ALL`, `ONE`, `QUORUM`
-"#);
+    exit code 2
+    Step `late` failed: `consistency`: must be one of `ALL`, `ONE`, `QUORUM`.
+     0:03:24  late: started
+     0:03:24  late: FAILED (request, parameters): `consistency`: must be one of `ALL`, `ONE`, `QUORUM`
+    "#);
 }
