@@ -7,6 +7,7 @@ mod choice;
 mod explain;
 mod grants;
 mod graphviz;
+mod misfits;
 mod offers;
 mod order;
 mod parameters;
@@ -19,7 +20,7 @@ pub use build::{build, draft};
 pub use check::{Draft, Problem, Question};
 pub use choice::Choice;
 pub use grants::GRANT_KEYS;
-pub use validate::misfits;
+pub use misfits::misfits;
 
 use std::collections::{BTreeMap, BTreeSet};
 

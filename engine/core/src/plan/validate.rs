@@ -13,7 +13,7 @@ use crate::workflow::tree::{Data, Node};
 use crate::workflow::{describe, suggest};
 
 use super::bounds;
-use super::check::{Problem, child, pointer};
+use super::check::child;
 use super::explain::{is_other_form, is_word_at, narrow, rule, wants_text, words_at};
 use super::parameters::{Parameters, Path, name_of};
 use super::shape;
@@ -28,7 +28,7 @@ impl UrlLoader for NoLoader {
 }
 
 /// The name of a plugin's schema while it is used.
-const PLACE: &str = "wfe:///parameters";
+pub(super) const PLACE: &str = "wfe:///parameters";
 
 /// One step's parameters with where they stand.
 pub struct Subject<'a> {
@@ -250,42 +250,8 @@ fn wrong_paths(error: &ValidationError<'_, '_>) -> Vec<Path> {
     }
 }
 
-/// What a schema does not take of parameters that are all known. Where they stand is not known any more.
-pub fn misfits(schema: &Value, parameters: &Value) -> Vec<Problem> {
-    let mut schemas = Schemas::new();
-    let index = match compile(PLACE, schema, &mut schemas) {
-        Ok(index) => index,
-        Err(message) => return vec![Problem { path: String::new(), message }],
-    };
-    let mut leaves = vec![];
-    if let Err(error) = schemas.validate(parameters, index) {
-        collect_misfits(&error, &mut leaves);
-    }
-    leaves
-}
-
-fn collect_misfits(error: &ValidationError<'_, '_>, problems: &mut Vec<Problem>) {
-    if error.causes.is_empty() || matches!(error.kind, ErrorKind::AnyOf | ErrorKind::OneOf(_)) {
-        let path = pointer(&path_of(&error.instance_location));
-        problems.push(Problem { path, message: misfit(error) });
-    } else {
-        error.causes.iter().for_each(|cause| collect_misfits(cause, problems));
-    }
-}
-
-fn misfit(error: &ValidationError<'_, '_>) -> String {
-    let path = path_of(&error.instance_location);
-    let words: BTreeSet<_> = words_at(error, Some(&path)).into_iter().map(|(_, word)| word).collect();
-    let words: Vec<_> = words.iter().map(String::as_str).collect();
-    match &error.kind {
-        _ if !words.is_empty() => format!("must be one of {}", suggest::list(&words)),
-        ErrorKind::AnyOf | ErrorKind::OneOf(_) => "fits none of the forms that it can have".into(),
-        kind => rule(kind, None),
-    }
-}
-
 /// A schema ready to be used; why not, when it is broken.
-fn compile(place: &str, schema: &Value, schemas: &mut Schemas) -> Result<SchemaIndex, String> {
+pub(super) fn compile(place: &str, schema: &Value, schemas: &mut Schemas) -> Result<SchemaIndex, String> {
     bounds::check(schema)?;
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);
