@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use wfe_core::diagnostic::Source;
 use wfe_core::event::Keep;
-use wfe_core::plan::{self, Choice, Plan};
+use wfe_core::plan::{Choice, Plan};
 use wfe_report::Document;
 use wfe_runner::journal;
 use wfe_runner::plugin::{Plugins, builtin_names};
@@ -47,8 +47,8 @@ pub fn planned(text: &str, set: &[(&str, &str)]) -> Planned {
     let load = Plugins::load(&builtin, Path::new("."));
     let plugins = rehearsal().block_on(load).expect("the built-in plugins load");
     let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let choice = Choice { profile: None, backend: "sim".into(), set };
-    let plan = plan::build(&Source::new("test.yaml", text), &plugins.catalog(), &choice);
+    let choice = Choice { backend: "sim".into(), set, ..Choice::default() };
+    let plan = rehearsal().block_on(plugins.plan(&Source::new("test.yaml", text), &choice));
     let plan = plan.unwrap_or_else(|mistakes| panic!("{mistakes}"));
     Planned { text: text.to_owned(), plan, plugins }
 }
@@ -153,7 +153,10 @@ pub fn assemble(name: &str) -> Vec<u8> {
     let whole = own.lines().any(|line| line.starts_with("(component") || line.starts_with("(module"));
     let text = match whole {
         true => own,
-        false => [read("shared/head.wat"), own, read("shared/tail.wat")].concat(),
+        false => {
+            let tail = if own.contains("(export \"check\")") { "shared/tail_check.wat" } else { "shared/tail.wat" };
+            [read("shared/head.wat"), own, read(tail)].concat()
+        }
     };
     wat::parse_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }

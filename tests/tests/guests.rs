@@ -35,6 +35,86 @@ fn every_guest_has_a_test() {
 }
 
 #[test]
+fn check_asks() {
+    let _named = named();
+    assert_snapshot!(run("check_asks"), @r#"
+    exit code 2
+    --- stderr
+    error: the plugin of `./guest.wasm` cannot check its parameters: `clock/clock.now` was called while the plugin checked parameters (infrastructure, plugin-broken)
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
+    "#);
+}
+
+#[test]
+fn check_endless() {
+    let _named = named();
+    assert_snapshot!(run("check_endless"), @r#"
+    exit code 2
+    --- stderr
+    error: the plugin of `./guest.wasm` cannot check its parameters: it computed for five seconds without a call
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
+    "#);
+}
+
+#[test]
+fn check_floods() {
+    let _named = named();
+    assert_snapshot!(run("check_floods"), @r#"
+    exit code 2
+    --- stderr
+    error: the plugin of `./guest.wasm` cannot check its parameters: too much data is being copied between the host and the guest: fuel allocated for hostcalls has been exhausted
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
+    "#);
+}
+
+#[test]
+fn check_refuses() {
+    let _named = named();
+    assert_snapshot!(run("check_refuses"), @r#"
+    exit code 2
+    --- stderr
+    error: `nodes[0].count`: \u{1b}[2Jnothing is good enough
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
+    "#);
+}
+
+#[test]
+fn check_unreachable() {
+    let _named = named();
+    assert_snapshot!(run("check_unreachable"), @r#"
+    exit code 2
+    --- stderr
+    error: the plugin of `./guest.wasm` cannot check its parameters: it panicked
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
+    "#);
+}
+
+#[test]
+fn check_wrong_type() {
+    let _named = named();
+    assert_snapshot!(run("check_wrong_type"), @r#"
+    exit code 2
+    --- stderr
+    error: plugin `./guest.wasm`: cannot check parameters: failed to convert function to given type: type mismatch with parameters: expected 3-tuple, found 1-tuple
+    "#);
+}
+
+#[test]
 fn contract_bad_outputs() {
     let _named = named();
     assert_snapshot!(run("contract_bad_outputs"), @r#"

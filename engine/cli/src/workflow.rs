@@ -1,15 +1,17 @@
 //! From a workflow's file to a plan with its plugins.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use wfe_core::backend::Offers;
 use wfe_core::diagnostic::Source;
 use wfe_core::event::RunStarted;
-use wfe_core::plan::{self, Choice, Plan};
+use wfe_core::plan::{Choice, Plan};
 use wfe_core::workflow::Workflow;
 use wfe_runner::plugin::{Plugins, builtin_names};
 
 use crate::args::{BackendName, ChoiceArgs};
+use crate::backends;
 use crate::failure::Failure;
 
 /// A workflow that can be run.
@@ -27,7 +29,7 @@ pub struct Ready {
 pub async fn prepare(file: &Path, shown: &str, choice: &Choice) -> Result<Ready, Failure> {
     let (bytes, source) = read(file, shown)?;
     let plugins = Plugins::load(&uses(&source), directory_of(file)).await?;
-    ready(bytes, &source, plugins, choice)
+    ready(bytes, &source, plugins, choice).await
 }
 
 /// Plans a run again from the copies of its workflow and its plugins.
@@ -35,7 +37,7 @@ pub async fn prepare_again(run: &Path, started: &RunStarted, choice: &Choice) ->
     let file = run.join(wfe_runner::run::WORKFLOW);
     let (bytes, source) = read(&file, &file.display().to_string())?;
     let plugins = Plugins::load_copies(&uses(&source), run, &started.plugins).await?;
-    ready(bytes, &source, plugins, choice)
+    ready(bytes, &source, plugins, choice).await
 }
 
 fn read(file: &Path, shown: &str) -> Result<(Vec<u8>, Source), Failure> {
@@ -44,8 +46,8 @@ fn read(file: &Path, shown: &str) -> Result<(Vec<u8>, Source), Failure> {
     Ok((bytes, source))
 }
 
-fn ready(bytes: Vec<u8>, source: &Source, plugins: Plugins, choice: &Choice) -> Result<Ready, Failure> {
-    let plan = plan::build(source, &plugins.catalog(), choice)?;
+async fn ready(bytes: Vec<u8>, source: &Source, plugins: Plugins, choice: &Choice) -> Result<Ready, Failure> {
+    let plan = plugins.plan(source, choice).await?;
     Ok(Ready { plan, plugins, bytes })
 }
 
@@ -57,13 +59,17 @@ fn uses(source: &Source) -> BTreeSet<String> {
 }
 
 /// What the command line chooses.
-pub fn choice(args: &ChoiceArgs) -> Choice {
-    choice_of(args.backend, args.profile.clone(), args.set.clone())
+pub fn choice(args: &ChoiceArgs) -> Result<Choice, Failure> {
+    let ChoiceArgs { backend, profile, set } = args.clone();
+    let offers = backends::make(backend, &BTreeMap::new())?.offers();
+    Ok(Choice { profile, backend: backend.name().into(), offers, set })
 }
 
-/// A choice by its parts.
-pub fn choice_of(backend: BackendName, profile: Option<String>, set: Vec<(String, String)>) -> Choice {
-    Choice { profile, backend: backend.name().into(), set }
+/// What a run that goes on was begun with. What its backend offers was held against the workflow then, and a newer
+/// catalogue must not keep its machines from being given back.
+pub fn choice_of_run(backend: BackendName, started: &RunStarted) -> Choice {
+    let set = started.set.clone().into_iter().collect();
+    Choice { profile: started.profile.clone(), backend: backend.name().into(), offers: Offers::default(), set }
 }
 
 /// The directory that a file lies in.

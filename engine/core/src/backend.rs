@@ -19,6 +19,9 @@ pub trait Backend: Send + Sync {
     /// Facts that do not change.
     fn facts(&self) -> Facts;
 
+    /// What workflows can ask of it, known before it is opened.
+    fn offers(&self) -> Offers;
+
     /// Called once, before anything else. `history` is empty for a new run. For a resumed run it holds the calls that
     /// were answered, in order, so that the backend can find again, or rebuild, the world they made.
     fn open<'a>(&'a self, run: Run, history: &'a [Answered]) -> BoxFuture<'a, Result<(), CallError>>;
@@ -62,6 +65,15 @@ pub struct Found {
     pub description: String,
     /// The key of the call that made it, as it stands on the thing itself; empty when none does.
     pub key: String,
+}
+
+/// What can be asked of a backend; nothing is known of what is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// The machine types that it can create; an empty list when it creates no machines.
+    pub machine_types: Option<Vec<String>>,
+    /// The databases that it can form a cluster of: product and version with one space between them.
+    pub databases: Option<Vec<String>>,
 }
 
 /// What a backend gets to know of its run.

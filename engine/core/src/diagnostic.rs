@@ -267,6 +267,12 @@ fn is_invisible(char: char) -> bool {
     matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}')
 }
 
+/// A foreign sentence inside a message: cut when long, control characters escaped.
+pub fn plain(text: &str) -> String {
+    const MOST: usize = 1_000;
+    text.chars().take(MOST).map(printable).collect()
+}
+
 /// A user's text inside a message: in backticks, cut when long, control characters escaped.
 pub fn quote(text: &str) -> String {
     const MOST: usize = 60;

@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, join_all};
 use scylla::client::session::Session;
 use scylla::value::CqlValue;
 use serde_json::Value;
-use wfe_core::backend::{Answered, Backend, Clock, Context, Facts, Found, Run, answer};
+use wfe_core::backend::{Answered, Backend, Clock, Context, Facts, Found, Offers, Run, answer};
 use wfe_core::capability::cloud::Machine;
 use wfe_core::capability::cluster::Node;
 use wfe_core::{Call, CallError};
@@ -234,6 +234,10 @@ impl Backend for Static {
             ("flush".into(), "not possible through CQL: disk usage lags by what is in memory".into()),
         ];
         Facts { name: "static".into(), simulated: false, environment }
+    }
+
+    fn offers(&self) -> Offers {
+        Offers { machine_types: Some(Vec::new()), databases: None }
     }
 
     fn open<'a>(&'a self, run: Run, history: &'a [Answered]) -> BoxFuture<'a, Result<(), CallError>> {

@@ -237,10 +237,14 @@ impl Calibration {
         }
     }
 
+    /// All databases: product and version.
+    pub fn database_names(&self) -> Vec<String> {
+        self.databases.iter().flat_map(|(p, data)| data.versions.keys().map(move |v| format!("{p} {v}"))).collect()
+    }
+
     fn unknown_database(&self, name: &str) -> CallError {
-        let known: Vec<String> =
-            self.databases.iter().flat_map(|(p, data)| data.versions.keys().map(move |v| format!("{p} {v}"))).collect();
-        let message = format!("the simulator knows no database `{name}`; it knows {}", known.join(", "));
+        let message =
+            format!("the simulator knows no database `{name}`; it knows {}", self.database_names().join(", "));
         CallError::request("unknown-database", message)
     }
 }

@@ -5,11 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use wfe_core::backend::{Answered, Backend, Context, Facts, Found, Run, answer};
+use wfe_core::backend::{Answered, Backend, Context, Facts, Found, Offers, Run, answer};
 use wfe_core::capability::{cloud, operation};
 use wfe_core::{Call, CallError, Millis};
 
 use crate::apply::changes;
+use crate::calibration::calibration;
 use crate::faults::Faults;
 use crate::fleet::timed_out;
 use crate::world::World;
@@ -148,6 +149,12 @@ impl Backend for Sim {
             vec![("model".to_owned(), "calibrated to published runs of i4i and i8g machines".to_owned())];
         environment.extend(faults);
         Facts { name: "sim".into(), simulated: true, environment }
+    }
+
+    fn offers(&self) -> Offers {
+        let known = calibration();
+        let machine_types = known.machine_types.keys().cloned().collect();
+        Offers { machine_types: Some(machine_types), databases: Some(known.database_names()) }
     }
 
     fn open<'a>(&'a self, run: Run, history: &'a [Answered]) -> BoxFuture<'a, Result<(), CallError>> {

@@ -30,7 +30,7 @@ struct Outputs {
 }
 
 fn fill(p: Parameters) -> Result<Outputs> {
-    let goal = p.goal()?;
+    let goal = p.goal();
     let start = clock::now();
     step::phase(if goal.soft.is_some() { SOFT.0 } else { HARD.0 });
     let nodes = cluster::nodes()?;
@@ -105,5 +105,5 @@ fn writes() -> BTreeMap<String, f64> {
 
 wfe_sdk::plugin! {
     "fill-to-percent": fill, "Writes until the fullest disk of the cluster is used up to some percentage.",
-    phases: ["soft-limit", "hard-limit"]
+    check: Parameters::check, phases: ["soft-limit", "hard-limit"]
 }

@@ -2,46 +2,53 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use wfe_sdk::check::Check;
 use wfe_sdk::cluster::Node;
-use wfe_sdk::loads::{Keys, Spec};
-use wfe_sdk::{Bytes, Error, Percent, Rate, Result};
+use wfe_sdk::loads::{Consistency, Keys, Spec};
+use wfe_sdk::{Bytes, Percent, Rate};
 
 /// Parameters of the step.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
     /// The fullest disk is used up to this.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 100))]
     pub percent: Percent,
     /// Asked rate; without it as fast as the database takes it.
+    #[schemars(range(max = 100_000_000), extend("exclusiveMinimum" = 0))]
     pub rate: Option<Rate>,
     /// Bytes of one row.
     #[serde(default = "row_bytes")]
+    #[schemars(range(min = 1))]
     pub row_bytes: Bytes,
     /// Columns of a row; they share its bytes.
     #[serde(default = "columns")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 256))]
     pub columns: u32,
     /// Operations in flight at the same time, over all loaders.
     #[serde(default = "concurrency")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 20_000))]
     pub concurrency: u32,
     /// Copies of each row.
     #[serde(default = "replication")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 9))]
     pub replication: u32,
-    /// Consistency level: `ONE`, `QUORUM`, `ALL`.
-    #[serde(default = "consistency")]
-    pub consistency: String,
+    /// How many copies must answer a write.
+    #[serde(default)]
+    pub consistency: Consistency,
     /// How many loader machines write.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 256))]
     pub loaders: Option<u32>,
     /// No disk may be fuller than this, whatever happens.
     #[serde(default = "ceiling")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 100))]
     pub ceiling: Percent,
     /// The usage at which the first phase ends, 71 % when it is not given; no such phase when it is not below `percent`.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub soft_limit: Option<Percent>,
     /// So many of the writes between two looks may fail.
     #[serde(default = "max_errors")]
+    #[schemars(range(min = 0, max = 100))]
     pub max_errors: Percent,
 }
 
@@ -57,9 +64,6 @@ fn concurrency() -> u32 {
 fn replication() -> u32 {
     3
 }
-fn consistency() -> String {
-    "QUORUM".into()
-}
 fn ceiling() -> Percent {
     Percent(95.0)
 }
@@ -69,6 +73,8 @@ fn max_errors() -> Percent {
 
 /// Usage at which the first phase ends, percent, when the workflow does not say it.
 const SOFT_LIMIT: f64 = 71.0;
+/// Bytes that a column may have.
+const LARGEST_COLUMN: f64 = 1_048_576.0;
 /// So many times the rows that fit on the disks are numbered: a row is never written twice, even if it takes less disk
 /// than its payload.
 const SPARE: f64 = 10.0;
@@ -85,22 +91,31 @@ pub struct Goal {
 }
 
 impl Parameters {
-    /// The goal, when it makes sense.
-    pub fn goal(&self) -> Result<Goal> {
-        let (percent, ceiling) = (self.percent.0, self.ceiling.0);
-        if percent <= 0.0 || percent >= ceiling || ceiling >= 100.0 {
-            let message = format!(
-                "the goal ({}) must be above 0 % and below the ceiling ({}), and the ceiling below 100 %",
-                self.percent, self.ceiling
-            );
-            return Err(Error::request("ceiling", message));
+    /// What its schema cannot say.
+    pub fn check(&self, check: &mut Check) {
+        if self.percent >= self.ceiling {
+            check.refuse(["/percent", "/ceiling"], format!("it must be below `ceiling`, which is {}", self.ceiling));
         }
-        if let Some(soft) = self.soft_limit.filter(|soft| soft.0 >= percent) {
-            let message = format!("the soft limit ({soft}) must be below the goal ({})", self.percent);
-            return Err(Error::request("soft-limit", message));
+        if self.soft_limit.is_some_and(|soft| soft >= self.percent) {
+            check.refuse(["/soft_limit", "/percent"], format!("it must be below `percent`, which is {}", self.percent));
         }
+        if self.column_bytes() > LARGEST_COLUMN {
+            let message =
+                format!("{} columns of {} each; a column has at most 1 MiB", self.columns, Bytes(self.column_bytes()));
+            check.refuse(["/row_bytes", "/columns"], message);
+        }
+    }
+
+    /// Where the fill goes.
+    pub fn goal(&self) -> Goal {
         let soft = self.soft_limit.map_or(SOFT_LIMIT, |soft| soft.0);
-        Ok(Goal { soft: (soft < percent).then_some(soft), percent, ceiling })
+        let percent = self.percent.0;
+        Goal { soft: (soft < percent).then_some(soft), percent, ceiling: self.ceiling.0 }
+    }
+
+    /// Bytes of one column.
+    fn column_bytes(&self) -> f64 {
+        (self.row_bytes.0 / f64::from(self.columns.max(1))).max(1.0)
     }
 
     /// The load that writes to these nodes.
@@ -110,8 +125,8 @@ impl Parameters {
             rate: self.rate,
             concurrency: self.concurrency,
             columns: self.columns,
-            column_bytes: (self.row_bytes.0 / f64::from(self.columns.max(1))).max(1.0) as u32,
-            consistency: self.consistency.clone(),
+            column_bytes: self.column_bytes() as u32,
+            consistency: self.consistency,
             replication: self.replication,
             loaders: self.loaders,
             ..Spec::new("fill", crate::writes(), Keys::Sequential, (rows as u64).max(1))
@@ -146,7 +161,7 @@ mod tests {
             columns: columns(),
             concurrency: concurrency(),
             replication: replication(),
-            consistency: consistency(),
+            consistency: Consistency::default(),
             loaders: None,
             ceiling: Percent(ceiling),
             soft_limit: soft_limit.map(Percent),
@@ -155,15 +170,29 @@ mod tests {
     }
 
     #[test]
+    fn the_soft_limit_is_below_the_goal_or_not_there() {
+        let goal = |percent, soft| parameters(percent, 95.0, soft).goal();
+        assert_eq!(goal(90.0, None), Goal { soft: Some(71.0), percent: 90.0, ceiling: 95.0 });
+        assert_eq!(goal(50.0, None), Goal { soft: None, percent: 50.0, ceiling: 95.0 });
+        assert_eq!(goal(50.0, Some(30.0)), Goal { soft: Some(30.0), percent: 50.0, ceiling: 95.0 });
+    }
+
+    #[test]
     fn goals_must_make_sense() {
-        let goal = |percent, ceiling, soft| parameters(percent, ceiling, soft).goal().map_err(|error| error.message);
-        assert_eq!(goal(90.0, 95.0, None), Ok(Goal { soft: Some(71.0), percent: 90.0, ceiling: 95.0 }));
-        assert_eq!(goal(50.0, 95.0, None), Ok(Goal { soft: None, percent: 50.0, ceiling: 95.0 }));
-        assert_eq!(goal(50.0, 95.0, Some(30.0)), Ok(Goal { soft: Some(30.0), percent: 50.0, ceiling: 95.0 }));
-        assert_eq!(goal(50.0, 95.0, Some(50.0)), Err("the soft limit (50 %) must be below the goal (50 %)".into()));
-        for (percent, ceiling) in [(95.0, 95.0), (98.0, 95.0), (90.0, 100.0), (0.0, 95.0), (-1.0, 95.0)] {
-            assert!(goal(percent, ceiling, None).is_err(), "{percent} {ceiling}");
-        }
+        let said = |p: Parameters| {
+            let mut found = Check::default();
+            p.check(&mut found);
+            found.problems().iter().map(|problem| format!("{}: {}", problem.path, problem.message)).collect::<Vec<_>>()
+        };
+        assert!(said(parameters(90.0, 95.0, Some(71.0))).is_empty());
+        assert_eq!(said(parameters(95.0, 95.0, None)), ["/percent: it must be below `ceiling`, which is 95 %"]);
+        assert_eq!(
+            said(parameters(50.0, 95.0, Some(50.0))),
+            ["/soft_limit: it must be below `percent`, which is 50 %"]
+        );
+        assert_eq!(said(parameters(98.0, 95.0, Some(99.0))).len(), 2);
+        let large = Parameters { row_bytes: Bytes(16_777_216.0), ..parameters(90.0, 95.0, None) };
+        assert_eq!(said(large), ["/row_bytes: 8 columns of 2 MiB each; a column has at most 1 MiB"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod topology;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wfe_sdk::check::Check;
 use wfe_sdk::cluster::Node;
 use wfe_sdk::machines::{Machine, Request};
 use wfe_sdk::{Duration, Error, MachineType, Result, clock, cluster, log, machines, step};
@@ -14,14 +15,17 @@ use topology::Joined;
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// The machines to add.
+    #[schemars(length(min = 1))]
     add: Vec<Group>,
     /// All at the same time instead of one after another.
     #[serde(default)]
     together: bool,
     /// The longest that one join may take; without it, until the step's own timeout.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     timeout: Option<Duration>,
     /// The longest wait until all machines run.
     #[serde(default = "boot_timeout")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     boot_timeout: Duration,
 }
 
@@ -58,6 +62,15 @@ fn one() -> u32 {
     1
 }
 
+fn check(p: &Parameters, check: &mut Check) {
+    let asked: u64 = p.add.iter().map(|group| u64::from(group.count)).sum();
+    let Some(granted) = check.grants.cloud.as_ref().map(|cloud| cloud.machines) else { return };
+    if asked > u64::from(granted) {
+        let message = format!("{asked} machines are asked for, and `grants.cloud.machines` is {granted}");
+        check.refuse(["/add"], message);
+    }
+}
+
 fn grow(p: Parameters) -> Result<Outputs> {
     step::phase("machines");
     let machines = create(&p.add, p.boot_timeout)?;
@@ -84,15 +97,8 @@ fn create(groups: &[Group], timeout: Duration) -> Result<Vec<Machine>> {
     let mut ids = Vec::new();
     for group in groups {
         let Group { count, racks, ref r#type } = *group;
-        if count == 0 || racks == 0 {
-            let message = format!("{count} machines of type {} cannot stand in {racks} racks", r#type);
-            return Err(Error::request("racks", message));
-        }
         let request = Request { role: "database".into(), machine_type: r#type.0.clone(), count, racks };
         ids.extend(machines::create(&request)?.into_iter().map(|machine| machine.id));
-    }
-    if ids.is_empty() {
-        return Err(Error::request("nothing-to-add", "say which machines to add"));
     }
     step::progress(0.0, format!("waiting for {} machines", ids.len()));
     let machines = machines::wait_running(&ids, timeout)?;
@@ -160,6 +166,28 @@ fn settle(machines: &[String]) -> Result<Vec<Node>> {
 }
 
 wfe_sdk::plugin! {
-    "grow-cluster": grow, "Adds nodes to a running cluster.",
+    "grow-cluster": grow, "Adds nodes to a running cluster.", check: check,
     phases: ["machines", "join", "join-1", "join-2", "join-3", "join-4", "join-5", "join-6", "join-7", "join-8", "join-9", "settle"]
+}
+
+#[cfg(test)]
+mod tests {
+    use wfe_sdk::check::{CloudGrant, Grants};
+
+    use super::*;
+
+    #[test]
+    fn no_more_machines_than_granted() {
+        let said = |counts: &[u32], granted| {
+            let group = |&count: &u32| Group { count, r#type: MachineType("i4i.4xlarge".into()), racks: 3 };
+            let add = counts.iter().map(group).collect();
+            let p = Parameters { add, together: true, timeout: None, boot_timeout: boot_timeout() };
+            let cloud = CloudGrant { types: vec!["i4i.4xlarge".into()], machines: granted };
+            let mut found = Check::new(Grants { cloud: Some(cloud), ..Grants::default() }, None);
+            check(&p, &mut found);
+            found.problems().iter().map(|problem| format!("{}: {}", problem.path, problem.message)).collect::<Vec<_>>()
+        };
+        assert!(said(&[1, 2], 3).is_empty());
+        assert_eq!(said(&[2, 2], 3), ["/add: 4 machines are asked for, and `grants.cloud.machines` is 3"]);
+    }
 }

@@ -2,20 +2,20 @@
 
 mod rows;
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wfe_sdk::loads::{Keys, Load, Spec, Status};
+use wfe_sdk::check::Check;
+use wfe_sdk::loads::{Consistency, Keys, Load, Spec, Status};
 use wfe_sdk::{Bytes, Duration, Error, Rate, Result, loads, log, step};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// Weight of each kind of operation: `read`, `write`.
-    #[serde(default = "half_and_half")]
-    mix: BTreeMap<String, f64>,
+    /// Weight of each kind of operation; one that is left out is not sent.
+    #[serde(default)]
+    mix: Mix,
     /// Asked rate over all loaders; without it a closed loop of `concurrency` operations.
+    #[schemars(range(max = 100_000_000), extend("exclusiveMinimum" = 0))]
     rate: Option<Rate>,
     /// How keys are drawn.
     #[serde(default)]
@@ -25,27 +25,49 @@ struct Parameters {
     rows: Option<u64>,
     /// Columns of a row.
     #[serde(default = "columns")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 256))]
     columns: u32,
     /// Bytes of one column.
     #[serde(default = "column_bytes")]
+    #[schemars(range(min = 1, max = 1_048_576))]
     column_bytes: Bytes,
     /// Operations in flight at the same time, over all loaders.
     #[serde(default = "concurrency")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 20_000))]
     concurrency: u32,
-    /// Consistency level: `ONE`, `QUORUM`, `ALL`.
-    #[serde(default = "consistency")]
-    consistency: String,
+    /// How many copies must answer an operation.
+    #[serde(default)]
+    consistency: Consistency,
     /// Copies of each row.
     #[serde(default = "replication")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 9))]
     replication: u32,
     /// How many loader machines send it.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 256))]
     loaders: Option<u32>,
     /// The load's name, unique in the run; the step's id when it is not given.
+    #[schemars(length(min = 1))]
     name: Option<String>,
+}
+
+/// Weight of each kind of operation.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Mix {
+    /// Reads of one row.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    read: f64,
+    /// Writes of one row.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    write: f64,
+}
+
+impl Default for Mix {
+    fn default() -> Self {
+        Self { read: 1.0, write: 1.0 }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -56,9 +78,6 @@ struct Outputs {
     errors: u64,
 }
 
-fn half_and_half() -> BTreeMap<String, f64> {
-    [("read", 1.0), ("write", 1.0)].into_iter().map(|(name, weight)| (name.to_owned(), weight)).collect()
-}
 fn columns() -> u32 {
     8
 }
@@ -67,9 +86,6 @@ fn column_bytes() -> Bytes {
 }
 fn concurrency() -> u32 {
     384
-}
-fn consistency() -> String {
-    "QUORUM".into()
 }
 fn replication() -> u32 {
     3
@@ -80,6 +96,13 @@ const POLL: Duration = Duration::seconds(60.0);
 /// How often it is looked at until its first operations have ended, and how many times.
 const FIRST_POLL: Duration = Duration::seconds(2.0);
 const FIRST_POLLS: u32 = 15;
+
+fn check(p: &Parameters, check: &mut Check) {
+    let all = p.mix.read + p.mix.write;
+    if all <= 0.0 || !all.is_finite() {
+        check.refuse(["/mix"], "`read`, `write` or both need a weight above 0");
+    }
+}
 
 fn run(p: Parameters) -> Result<Outputs> {
     let load = loads::start(&spec(p)?)?;
@@ -100,7 +123,7 @@ fn spec(p: Parameters) -> Result<Spec> {
     };
     Ok(Spec {
         name: p.name.unwrap_or_else(|| step::info().step),
-        mix: p.mix,
+        mix: [("read", p.mix.read), ("write", p.mix.write)].map(|(name, weight)| (name.to_owned(), weight)).into(),
         rate: p.rate,
         concurrency: p.concurrency,
         keys: p.keys,
@@ -159,7 +182,7 @@ fn outputs(status: Status) -> Result<Outputs> {
 }
 
 wfe_sdk::plugin! {
-    "load": run, "Sends a load for as long as other steps need it.", background
+    "load": run, "Sends a load for as long as other steps need it.", check: check, background
 }
 
 #[cfg(test)]
@@ -170,6 +193,31 @@ mod tests {
         let detail = "connection refused".into();
         let (id, state) = ("traffic".into(), state.into());
         Status { id, state, operations, errors, rate: 99.6, asked_rate: Some(300.0), detail }
+    }
+
+    #[test]
+    fn a_mix_has_something_in_it() {
+        let said = |read, write| {
+            let p = Parameters {
+                mix: Mix { read, write },
+                rate: None,
+                keys: Keys::Uniform,
+                rows: None,
+                columns: columns(),
+                column_bytes: column_bytes(),
+                concurrency: concurrency(),
+                consistency: Consistency::Quorum,
+                replication: replication(),
+                loaders: None,
+                name: None,
+            };
+            let mut found = Check::default();
+            check(&p, &mut found);
+            found.problems().iter().map(|problem| problem.path.clone()).collect::<Vec<_>>()
+        };
+        assert!(said(0.0, 1.0).is_empty() && said(3.0, 0.5).is_empty());
+        assert_eq!(said(0.0, 0.0), ["/mix"]);
+        assert_eq!(said(f64::MAX, f64::MAX), ["/mix"]);
     }
 
     #[test]

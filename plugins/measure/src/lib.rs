@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wfe_sdk::check::Check;
 use wfe_sdk::measurements::{Measurement, measure};
 use wfe_sdk::step::Window;
 use wfe_sdk::{Duration, Error, Result, clock, step};
@@ -12,6 +13,7 @@ use wfe_sdk::{Duration, Error, Result, clock, step};
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Measure so long from now on. Without it the step needs `during:`, which names the step to be measured.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     r#for: Option<Duration>,
 }
 
@@ -40,18 +42,21 @@ struct Operation {
     rate: f64,
 }
 
+fn check(p: &Parameters, check: &mut Check) {
+    match (p.r#for, &check.during) {
+        (None, None) => check.refuse([""], "say what to measure: `with: { for: 30m }` or `during: STEP`"),
+        (Some(_), Some(_)) => check.refuse(["/for"], "`during` says what is measured: leave one of them out"),
+        _ => {}
+    }
+}
+
 fn run(p: Parameters) -> Result<Outputs> {
     let window = match (p.r#for, step::window()) {
-        (None, Some(window)) => window,
-        (Some(length), None) if length.as_millis() > 0 => pass(length),
-        (Some(length), None) => {
-            return Err(Error::request("window", format!("nothing can be measured in {length}")));
-        }
+        (_, Some(window)) => window,
+        (Some(length), None) => pass(length),
         (None, None) => {
-            return Err(Error::request("window", "say what to measure: `with: { for: 30m }` or `during: STEP`"));
-        }
-        (Some(_), Some(_)) => {
-            return Err(Error::request("window", "`for` and `during` say different things: leave one of them out"));
+            let message = "what `during` names did not come to pass, so there is nothing to measure";
+            return Err(Error::incomplete("no-window", message));
         }
     };
     outputs(&measure(window)?)
@@ -87,5 +92,25 @@ fn outputs(measurement: &Measurement) -> Result<Outputs> {
 }
 
 wfe_sdk::plugin! {
-    "measure": run, "Measures the latency and rate of all loads over a window."
+    "measure": run, "Measures the latency and rate of all loads over a window.", check: check
+}
+
+#[cfg(test)]
+mod tests {
+    use wfe_sdk::check::{During, Grants};
+
+    use super::*;
+
+    #[test]
+    fn one_window_is_named() {
+        let said = |length: Option<f64>, during: Option<&str>| {
+            let during = during.map(|step| During { step: step.into(), phase: None });
+            let mut found = Check::new(Grants::default(), during);
+            check(&Parameters { r#for: length.map(Duration) }, &mut found);
+            found.problems().iter().map(|problem| problem.path.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(said(None, None), [""]);
+        assert_eq!(said(Some(60.0), Some("grow")), ["/for"]);
+        assert!(said(Some(60.0), None).is_empty() && said(None, Some("grow")).is_empty());
+    }
 }

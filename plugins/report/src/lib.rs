@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wfe_sdk::check::Check;
 use wfe_sdk::report::{EngineSection, Section, publish};
 use wfe_sdk::{Result, cluster, log};
 
@@ -9,6 +10,7 @@ use wfe_sdk::{Result, cluster, log};
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// The engine's sections in the order in which they are shown; all of them when none are given.
+    #[schemars(length(min = 1))]
     sections: Option<Vec<EngineSection>>,
     /// Heading of a section at the top, for `text`.
     title: Option<String>,
@@ -20,6 +22,12 @@ struct Parameters {
 struct Outputs {
     /// How many sections the report has.
     sections: usize,
+}
+
+fn check(p: &Parameters, check: &mut Check) {
+    if p.title.is_some() && p.text.is_none() {
+        check.refuse(["/title", "/text"], "it is the heading of `text`, and there is none");
+    }
 }
 
 fn report(p: Parameters) -> Result<Outputs> {
@@ -46,7 +54,7 @@ fn all() -> Vec<EngineSection> {
 }
 
 wfe_sdk::plugin! {
-    "report": report, "Chooses what the report of the run shows, and in which order."
+    "report": report, "Chooses what the report of the run shows, and in which order.", check: check
 }
 
 #[cfg(test)]
@@ -64,6 +72,17 @@ mod tests {
             shown,
             r#"[{"section":"verdict"},{"section":"limits"},{"section":"story"},{"section":"measurements"},{"section":"steps"},{"section":"events"},{"section":"completeness"},{"section":"resources"}]"#
         );
+    }
+
+    #[test]
+    fn a_heading_needs_a_text() {
+        let said = |title: Option<&str>, text: Option<&str>| {
+            let mut found = Check::default();
+            check(&Parameters { sections: None, title: title.map(Into::into), text: text.map(Into::into) }, &mut found);
+            found.problems().iter().map(|problem| problem.path.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(said(Some("Notes"), None), ["/title"]);
+        assert!(said(Some("Notes"), Some("x")).is_empty() && said(None, Some("x")).is_empty());
     }
 
     #[test]

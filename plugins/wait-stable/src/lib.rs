@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wfe_sdk::check::Check;
 use wfe_sdk::{Duration, Error, Percent, Result, clock, cluster, log, step};
 
 use watch::Watch;
@@ -14,11 +15,14 @@ use watch::Watch;
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// So long nothing may go on.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     hold: Duration,
     /// The longest wait; without it, until the step's own timeout.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     timeout: Option<Duration>,
     /// By so much of the disk the usage of a node may change during the hold time.
     #[serde(default = "steady")]
+    #[schemars(range(min = 0, max = 100))]
     steady: Percent,
 }
 
@@ -41,10 +45,14 @@ fn steady() -> Percent {
 /// The longest time between two looks at the cluster, seconds.
 const LONGEST_POLL: f64 = 30.0;
 
-fn wait_stable(p: Parameters) -> Result<Outputs> {
-    if p.hold.as_millis() == 0 {
-        return Err(Error::request("hold", "a hold time of nothing says nothing"));
+fn check(p: &Parameters, check: &mut Check) {
+    if let Some(timeout) = p.timeout.filter(|timeout| *timeout < p.hold) {
+        let message = format!("nothing can be quiet for {} within {timeout}", p.hold);
+        check.refuse(["/timeout", "/hold"], message);
     }
+}
+
+fn wait_stable(p: Parameters) -> Result<Outputs> {
     let start = clock::now();
     let mut watch = Watch::new(p.hold, p.steady);
     loop {
@@ -79,7 +87,7 @@ fn not_stable(timeout: Duration, watch: &Watch) -> String {
 }
 
 wfe_sdk::plugin! {
-    "wait-stable": wait_stable, "Waits until nothing has been going on in the cluster for some time."
+    "wait-stable": wait_stable, "Waits until nothing has been going on in the cluster for some time.", check: check
 }
 
 #[cfg(test)]
@@ -87,6 +95,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_timeout_leaves_time_to_be_quiet() {
+        let said = |timeout| {
+            let p = Parameters { hold: Duration::seconds(120.0), timeout: Some(Duration(timeout)), steady: steady() };
+            let mut found = Check::default();
+            check(&p, &mut found);
+            found.problems().iter().map(|problem| format!("{}: {}", problem.path, problem.message)).collect::<Vec<_>>()
+        };
+        assert_eq!(said(60.0), ["/timeout: nothing can be quiet for 2 m within 1 m"]);
+        assert!(said(120.0).is_empty());
+    }
 
     proptest! {
         /// The step looks at least four times in the hold time, and never sleeps past the end of it or of the timeout.

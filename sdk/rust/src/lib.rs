@@ -72,6 +72,32 @@
 //!   with: { below: 80 %, timeout: 10m }
 //! ```
 //!
+//! What the types cannot say, a check says: it refuses parameters when the workflow is planned, at their place in the file.
+//!
+//! ```
+//! # use serde::{Deserialize, Serialize};
+//! # use schemars::JsonSchema;
+//! # use wfe_sdk::{Duration, Percent, Result};
+//! # #[derive(Deserialize, JsonSchema)] #[serde(deny_unknown_fields)]
+//! # struct Parameters { below: Percent, timeout: Duration }
+//! # fn wait_for_space(_: Parameters) -> Result<()> { Ok(()) }
+//! use wfe_sdk::check::Check;
+//!
+//! fn check(p: &Parameters, check: &mut Check) {
+//!     if p.below.0 <= 0.0 || p.below.0 > 100.0 {
+//!         check.refuse(["/below"], format!("no disk can be kept below {}", p.below));
+//!     }
+//! }
+//!
+//! wfe_sdk::plugin! {
+//!     "wait-for-space": wait_for_space, "Waits until there is space on every disk.", check: check
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! Bounds of one number are better said in the schema: `#[schemars(range(min = 1))]`. Checks are for the rest, such as two
+//! parameters that contradict each other, or more machines than the step's `grants` allow: [`check`] has both.
+//!
 //! # What to know
 //!
 //! * A step is an ordinary function. It may run for hours: when the engine is killed and resumed, the function runs
@@ -89,6 +115,7 @@ extern crate self as wfe_sdk;
 
 #[doc(hidden)]
 pub mod bindings;
+pub mod check;
 pub mod clock;
 pub mod cluster;
 pub mod cql;
@@ -107,7 +134,7 @@ pub mod report;
 pub mod step;
 
 pub use error::{Error, Result, kind};
-pub use quantity::{Bytes, Duration, MachineType, Percent, Rate};
+pub use quantity::{Bytes, Database, Duration, MachineType, Percent, Rate};
 
 /// What [`plugin!`] needs; no part of the API.
 #[doc(hidden)]

@@ -30,8 +30,8 @@ pub struct Spec {
     pub columns: u32,
     /// Bytes of one column.
     pub column_bytes: u32,
-    /// Consistency level: `ONE`, `QUORUM`, `ALL`.
-    pub consistency: String,
+    /// How many copies must answer.
+    pub consistency: Consistency,
     /// Copies of each row.
     pub replication: u32,
     /// How many loader machines send it; the engine's own default when none is given.
@@ -51,7 +51,7 @@ impl Spec {
             rows,
             columns: 8,
             column_bytes: 128,
-            consistency: "QUORUM".into(),
+            consistency: Consistency::Quorum,
             replication: 3,
             loaders: None,
         }
@@ -69,6 +69,19 @@ pub enum Keys {
     Uniform,
     /// Bell-shaped around the middle, with a sixth of the range as standard deviation.
     Gaussian,
+}
+
+/// How many copies of a row must answer an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Consistency {
+    /// One of them.
+    One,
+    /// More than half of them.
+    #[default]
+    Quorum,
+    /// Each.
+    All,
 }
 
 /// A running load. It is stopped when this value goes out of scope, so a step that fails leaves no load behind.

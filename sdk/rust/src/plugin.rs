@@ -1,5 +1,6 @@
 //! From step functions to the component's exports.
 
+use std::marker::PhantomData;
 use std::panic;
 
 use schemars::generate::SchemaSettings;
@@ -8,36 +9,51 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::check::{self, Check, Problem};
 use crate::{Error, Result, log};
 
 /// Makes a component of step functions.
 ///
 /// Each line names a kind of step, its function and one sentence of summary. `background` marks a step that goes on
-/// while others run, and `phases` names the phases that it announces. Lines are separated by `;`.
+/// while others run, `phases` names the phases that it announces, and `check` the function that refuses parameters before
+/// anything runs, as [`check`](crate::check) says. Lines are separated by `;`.
 ///
 /// ```
 /// # use serde::{Deserialize, Serialize};
 /// # use schemars::JsonSchema;
 /// # #[derive(Deserialize, JsonSchema)] #[serde(deny_unknown_fields)] struct Nothing {}
 /// # fn prepare(_: Nothing) -> wfe_sdk::Result<()> { Ok(()) }
+/// # fn soft(_: &Nothing, _: &mut wfe_sdk::check::Check) {}
 /// # fn shake(_: Nothing) -> wfe_sdk::Result<()> { Ok(()) }
 /// wfe_sdk::plugin! {
-///     "prepare": prepare, "Prepares the ground.", phases: ["dig", "level"];
+///     "prepare": prepare, "Prepares the ground.", check: soft, phases: ["dig", "level"];
 ///     "shake": shake, "Shakes it for as long as others work.", background
 /// }
 /// # fn main() {}
 /// ```
 #[macro_export]
 macro_rules! plugin {
-    ($( $name:literal : $function:path, $summary:literal $(, $option:ident $(: $value:tt)? )* );+ $(;)?) => {
+    ($( $name:literal : $function:path, $summary:literal $(, $option:ident $(: $value:expr)? )* );+ $(;)?) => {
         #[doc(hidden)]
         pub struct __Plugin;
 
         impl $crate::__private::Guest for __Plugin {
             fn describe() -> ::std::string::String {
                 $crate::__private::describe(&[
-                    $( $crate::__private::Kind::new($function, $name, $summary)$( .$option($($value)?) )* ),+
+                    $( $crate::__private::Kind::new($function, $name, $summary)$( .$option($($value)?) )*.describe() ),+
                 ])
+            }
+
+            fn check(
+                kind: ::std::string::String,
+                parameters: ::std::string::String,
+                step: ::std::string::String,
+            ) -> ::std::vec::Vec<$crate::check::Problem> {
+                match kind.as_str() {
+                    $( $name => $crate::__private::Kind::new($function, $name, $summary)$( .$option($($value)?) )*
+                        .problems(&parameters, &step), )+
+                    _ => ::std::vec::Vec::new(),
+                }
             }
 
             fn run(
@@ -58,25 +74,20 @@ macro_rules! plugin {
     };
 }
 
-/// One kind of step, as the contract describes it.
-#[derive(Serialize)]
-pub struct Kind {
+/// One kind of step, whose function takes parameters `P` and answers outputs `O`.
+pub struct Kind<P, O> {
     name: &'static str,
     summary: &'static str,
-    parameters: Value,
-    outputs: Value,
     background: bool,
     phases: Vec<&'static str>,
+    check: Option<fn(&P, &mut Check)>,
+    outputs: PhantomData<O>,
 }
 
-impl Kind {
+impl<P: JsonSchema + DeserializeOwned, O: JsonSchema> Kind<P, O> {
     /// The kind that a function runs.
-    pub fn new<P: JsonSchema, O: JsonSchema>(_: fn(P) -> Result<O>, name: &'static str, summary: &'static str) -> Self {
-        let mut parameters = schema::<P>();
-        if let Value::Object(parameters) = &mut parameters {
-            parameters.entry("additionalProperties").or_insert(Value::Bool(false));
-        }
-        Self { name, summary, parameters, outputs: schema::<O>(), background: false, phases: Vec::new() }
+    pub fn new(_: fn(P) -> Result<O>, name: &'static str, summary: &'static str) -> Self {
+        Self { name, summary, background: false, phases: Vec::new(), check: None, outputs: PhantomData }
     }
 
     /// It goes on while other steps run.
@@ -90,10 +101,37 @@ impl Kind {
         self.phases = names.into();
         self
     }
+
+    /// What refuses parameters before anything runs.
+    pub fn check(mut self, check: fn(&P, &mut Check)) -> Self {
+        self.check = Some(check);
+        self
+    }
+
+    /// The kind as the contract describes it.
+    pub fn describe(&self) -> Value {
+        let mut parameters = schema::<P>();
+        if let Value::Object(parameters) = &mut parameters {
+            parameters.entry("additionalProperties").or_insert(Value::Bool(false));
+        }
+        json!({
+            "name": self.name,
+            "summary": self.summary,
+            "parameters": parameters,
+            "outputs": schema::<O>(),
+            "background": self.background,
+            "phases": self.phases,
+        })
+    }
+
+    /// What is wrong with parameters; `step` is what else the workflow says of the step.
+    pub fn problems(&self, parameters: &str, step: &str) -> Vec<Problem> {
+        check::problems(self.check, parameters, step)
+    }
 }
 
 /// The document of all kinds.
-pub fn describe(kinds: &[Kind]) -> String {
+pub fn describe(kinds: &[Value]) -> String {
     json!({ "kinds": kinds }).to_string()
 }
 
@@ -187,11 +225,14 @@ mod tests {
     struct Parameters {
         /// How long.
         hold: Duration,
+        #[schemars(range(min = 0.5))]
         rate: Option<Rate>,
         #[serde(default = "half")]
+        #[schemars(extend("exclusiveMinimum" = 0))]
         steady: Percent,
         #[schemars(range(min = 1))]
         count: Option<u32>,
+        #[schemars(length(min = 1))]
         groups: Option<Vec<Group>>,
     }
 
@@ -224,10 +265,10 @@ mod tests {
                 "type": "object",
                 "properties": {
                     "hold": { "type": "number", "format": "duration", "description": "How long." },
-                    "rate": { "type": "number", "format": "rate" },
-                    "steady": { "type": "number", "format": "percent", "default": 0.5 },
+                    "rate": { "type": "number", "format": "rate", "minimum": 0.5 },
+                    "steady": { "type": "number", "format": "percent", "default": 0.5, "exclusiveMinimum": 0 },
                     "count": { "type": "integer", "minimum": 1 },
-                    "groups": { "type": "array", "items": {
+                    "groups": { "type": "array", "minItems": 1, "items": {
                         "type": "object", "properties": { "type": group }, "required": ["type"],
                     } },
                 },
@@ -238,7 +279,7 @@ mod tests {
             "background": true,
             "phases": ["one", "two"],
         }] });
-        assert_eq!(serde_json::from_str::<Value>(&describe(&[kind])).unwrap(), expected);
+        assert_eq!(serde_json::from_str::<Value>(&describe(&[kind.describe()])).unwrap(), expected);
     }
 
     #[test]

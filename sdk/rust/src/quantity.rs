@@ -1,4 +1,4 @@
-//! Quantities: numbers that a workflow writes with their unit.
+//! Quantities: numbers that a workflow writes with their unit; and names that a backend must know.
 //!
 //! They reach a plugin, and leave it, as plain numbers. Their JSON Schema says which unit belongs to them, so that
 //! `hold: 2` instead of `hold: 2m` is a mistake with a place in the workflow file.
@@ -99,27 +99,40 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// A provider's name of a machine type, such as `i4i.large`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct MachineType(pub String);
+macro_rules! names {
+    ($( $(#[$meta:meta])* $name:ident, $format:literal; )*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+            #[serde(transparent)]
+            pub struct $name(pub String);
 
-impl JsonSchema for MachineType {
-    fn schema_name() -> Cow<'static, str> {
-        "MachineType".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "machine-type" })
-    }
+            impl JsonSchema for $name {
+                fn schema_name() -> Cow<'static, str> {
+                    stringify!($name).into()
+                }
+                fn inline_schema() -> bool {
+                    true
+                }
+                fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                    json_schema!({ "type": "string", "format": $format })
+                }
+            }
+
+            impl fmt::Display for $name {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str(&self.0)
+                }
+            }
+        )*
+    };
 }
 
-impl fmt::Display for MachineType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+names! {
+    /// A provider's name of a machine type, such as `i4i.large`: a workflow grants it, and the backend must have it.
+    MachineType, "machine-type";
+    /// A database product and its version, such as `cassandra 5.0`: the backend must have it.
+    Database, "database";
 }
 
 #[cfg(test)]

@@ -421,8 +421,9 @@ fn a_file_in_the_way_of_the_runs() {
 #[test]
 fn a_contact_point_that_nobody_listens_at() {
     let _named = named();
-    let place = Place::quick();
-    let arguments = ["run", "quick.yaml", "--backend", "static", "--contact-point", "127.0.0.1:1"];
+    let place = Place::new();
+    place.write("there.yaml", "name: there\nsteps:\n  quiet: { uses: wait-stable, with: { hold: 1m } }\n");
+    let arguments = ["run", "there.yaml", "--backend", "static", "--contact-point", "127.0.0.1:1"];
     assert_snapshot!(place.seen(&arguments), @r#"
     exit code 4
     --- stderr

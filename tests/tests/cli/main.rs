@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
 
+mod checks;
 mod commands;
 mod place;
 mod rehearsal;

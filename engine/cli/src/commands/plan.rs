@@ -19,7 +19,7 @@ use crate::{backends, commands, runtime};
 pub fn plan(args: PlanArgs) -> Result<u8, Failure> {
     runtime(true)?.block_on(async {
         let shown = args.file.display().to_string();
-        let ready = prepare(&args.file, &shown, &choice(&args.choice)).await?;
+        let ready = prepare(&args.file, &shown, &choice(&args.choice)?).await?;
         if args.dot {
             out!("{}", ready.plan.graphviz());
             return Ok(0);

@@ -12,7 +12,7 @@ use wfe_runner::{directory, journal};
 
 use crate::args::{BackendName, ResumeArgs};
 use crate::failure::Failure;
-use crate::workflow::{choice_of, prepare_again};
+use crate::workflow::{choice_of_run, prepare_again};
 use crate::{backends, commands, progress, runtime, signals};
 
 /// Resumes a run; answers the exit code of its verdict.
@@ -63,7 +63,7 @@ pub fn carry_on(
     let (name, backend) = begun.backend()?;
     let started = begun.state.started.clone();
     runtime(started.simulated)?.block_on(async {
-        let choice = choice_of(name, started.profile.clone(), started.set.clone().into_iter().collect());
+        let choice = choice_of_run(name, &started);
         let ready = prepare_again(&directory, &started, &choice).await?;
         let telemetry_ms = commands::run::telemetry_ms(started.simulated);
         let reporters = progress::reporters(started.simulated);

@@ -29,7 +29,7 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
     let simulated = backend.facts().simulated;
     runtime(simulated)?.block_on(async {
         let shown = args.file.display().to_string();
-        let ready = prepare(&args.file, &shown, &choice(&args.choice)).await?;
+        let ready = prepare(&args.file, &shown, &choice(&args.choice)?).await?;
         let options = options(&args, &ready, backend_options, simulated)?;
         let finished = begin(ready, backend, options).await?;
         report(&finished, args.json)

@@ -10,9 +10,10 @@ use crate::workflow::{choice, prepare};
 /// Validates workflows; answers 0 when none has a mistake.
 pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
     let mut failures = Vec::new();
+    let choice = choice(&args.choice)?;
     for file in &args.files {
         let shown = file.display().to_string();
-        let prepared = runtime(false)?.block_on(prepare(file, &shown, &choice(&args.choice)));
+        let prepared = runtime(false)?.block_on(prepare(file, &shown, &choice));
         match prepared {
             Ok(ready) if !args.json => outln!("{shown}: {} steps, no mistakes", ready.plan.steps.len()),
             Ok(_) => {}

@@ -1,5 +1,7 @@
 //! From a workflow's text to a plan: everything is checked, and all mistakes are reported at once.
 
+use std::collections::BTreeSet;
+
 use sha2::{Digest, Sha256};
 
 use crate::Millis;
@@ -10,40 +12,39 @@ use crate::quantity;
 use crate::workflow::tree::Node;
 use crate::workflow::{Step, Workflow, describe, fields, is_plugin_file, suggest};
 
+use super::check::{self, Draft, Question};
 use super::choice::{self, Choice};
 use super::order::Graph;
+use super::parameters::Path;
 use super::references::Scope;
 use super::validate::Subject;
-use super::{During, Grants, Plan, PlannedStep, Retry, Template, grants, parameters};
+use super::{During, Grants, Plan, PlannedStep, Retry, Template, grants, offers, parameters};
 
-/// Checks a workflow against the plugins that are known and makes a plan of it. Nothing is run.
+/// Checks a workflow against what is known of the plugins and makes a plan of it, without asking them.
 pub fn build(source: &Source, catalog: &Catalog, choice: &Choice) -> Result<Plan, Diagnostics> {
-    let (mut mistakes, mut wrong) = (vec![], Diagnostics::default());
-    let plan = Workflow::read(source, &mut mistakes)
-        .and_then(|workflow| plan(source, &workflow, catalog, choice, &mut mistakes, &mut wrong));
-    let mut all = Diagnostics::of(source, mistakes);
-    all.extend(wrong);
-    match plan {
-        Some(plan) if all.is_empty() => Ok(plan),
-        _ => Err(all),
-    }
+    draft(source, catalog, choice).finish()
 }
 
-fn plan(
-    source: &Source,
-    workflow: &Workflow,
-    catalog: &Catalog,
-    choice: &Choice,
-    mistakes: &mut Vec<Mistake>,
-    wrong: &mut Diagnostics,
-) -> Option<Plan> {
+/// Checks a workflow against what is known of the plugins; they themselves are still to be asked. Nothing is run.
+pub fn draft(source: &Source, catalog: &Catalog, choice: &Choice) -> Draft {
+    let (mistakes, wrong) = (vec![], Diagnostics::default());
+    let mut draft = Draft { source: source.clone(), plan: None, mistakes, wrong, questions: vec![] };
+    if let Some(workflow) = Workflow::read(source, &mut draft.mistakes) {
+        draft.plan = plan(&workflow, catalog, choice, &mut draft);
+    }
+    draft
+}
+
+fn plan(workflow: &Workflow, catalog: &Catalog, choice: &Choice, draft: &mut Draft) -> Option<Plan> {
+    let Draft { source, mistakes, wrong, questions, .. } = draft;
     let (profile, values) = choice::choose(workflow, choice, mistakes, wrong);
     let steps = &workflow.steps;
     let graph = Graph::of(steps, mistakes);
     let order = graph.order(steps, mistakes);
-    let scope = Scope { text: &source.text, inputs: &workflow.inputs, values: &values, steps, catalog, graph: &graph };
+    let (text, inputs) = (&source.text, &workflow.inputs);
+    let scope = Scope { text, inputs, values: &values, steps, catalog, choice, graph: &graph };
     let deadline_ms = duration(workflow.deadline.as_ref(), "`deadline`", &scope, mistakes);
-    let planned: Vec<_> = (0..steps.len()).map(|index| plan_step(index, &scope, mistakes)).collect();
+    let planned: Vec<_> = (0..steps.len()).map(|index| plan_step(index, &scope, questions, mistakes)).collect();
     let in_order: Option<Vec<_>> = order.iter().map(|index| planned[*index].clone()).collect();
     Some(Plan {
         name: workflow.name.clone(),
@@ -57,21 +58,27 @@ fn plan(
 }
 
 /// Checks one step. None, with a mistake, when its kind is not known.
-fn plan_step(index: usize, scope: &Scope<'_>, mistakes: &mut Vec<Mistake>) -> Option<PlannedStep> {
+fn plan_step(
+    index: usize,
+    scope: &Scope<'_>,
+    questions: &mut Vec<Question>,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<PlannedStep> {
     let step = &scope.steps[index];
     let timeout_ms = duration(step.timeout.as_ref(), "`timeout`", scope, mistakes);
     let retry = retry(step.retry.as_ref(), scope, mistakes);
     let limits = filled(step.limits.as_ref(), "`limits`", scope, mistakes);
     let limits = limits.map(|node| limits::parse(&node, mistakes)).unwrap_or_default();
-    let (plugin, grants, parameters) = plan_call(index, scope, mistakes)?;
     let during = step.during.as_ref().map(|during| &during.value);
+    let during = during.map(|during| During { step: during.step.clone(), phase: during.phase.clone() });
+    let (plugin, grants, parameters) = plan_call(index, scope, during.as_ref(), questions, mistakes)?;
     Some(PlannedStep {
         id: step.id.value.clone(),
         uses: step.uses.value.clone(),
         plugin: plugin.clone(),
         needs: step.needs.iter().map(|need| need.value.clone()).collect(),
         background: step.background.is_some_and(|background| background.value),
-        during: during.map(|during| During { step: during.step.clone(), phase: during.phase.clone() }),
+        during,
         finally: step.finally,
         parameters,
         grants,
@@ -85,12 +92,14 @@ fn plan_step(index: usize, scope: &Scope<'_>, mistakes: &mut Vec<Mistake>) -> Op
 fn plan_call<'a>(
     index: usize,
     scope: &Scope<'a>,
+    during: Option<&During>,
+    questions: &mut Vec<Question>,
     mistakes: &mut Vec<Mistake>,
 ) -> Option<(&'a Plugin, Grants, Template)> {
     let step = &scope.steps[index];
     let before = mistakes.len();
     let grant_node = filled(step.grants.as_ref(), "`grants`", scope, mistakes);
-    let grants = grants::read(grant_node.as_ref(), &step.uses.value, mistakes);
+    let (grants, types) = grants::read(grant_node.as_ref(), &step.uses.value, mistakes);
     let broken = mistakes.len() > before || step.grants.is_some() != grant_node.is_some();
     let with = step.with.as_ref().map(|node| scope.fill(node, mistakes));
     step.with.iter().for_each(|node| scope.check_outputs(index, node, mistakes));
@@ -98,10 +107,31 @@ fn plan_call<'a>(
     let parameters = parameters::read(with.as_ref(), &kind.parameters, scope, mistakes);
     let (uses, uses_span) = (step.uses.value.as_str(), step.uses.span);
     let subject = Subject { uses, uses_span, with: with.as_ref(), parameters: &parameters, schema: &kind.parameters };
-    mistakes.extend(subject.mistakes());
+    let mut out = parameters.unknown.clone();
+    mistakes.extend(subject.mistakes(&mut out));
+    questions.extend(question(&subject, &grants, during, out));
+    mistakes.extend(offers::mistakes(&step.uses, plugin, &types, &parameters, scope.choice));
     grants::check(&step.uses, plugin, &grants, &parameters, broken, mistakes);
     check_kind(index, plugin, kind, scope, mistakes);
     Some((plugin, grants, Template(parameters.value)))
+}
+
+/// What to ask a step's plugin, without the values that are not known or wrong already; nothing when that is all of them.
+fn question(
+    subject: &Subject<'_>,
+    grants: &Grants,
+    during: Option<&During>,
+    unknown: BTreeSet<Path>,
+) -> Option<Question> {
+    let all = unknown.contains(&Path::new());
+    (!all).then(|| Question {
+        uses: subject.uses.into(),
+        parameters: check::known(&subject.parameters.value, &unknown),
+        about: check::about(grants, during, &unknown),
+        uses_span: subject.uses_span,
+        with: subject.with.cloned(),
+        unknown,
+    })
 }
 
 fn find_kind<'a>(step: &Step, catalog: &'a Catalog, mistakes: &mut Vec<Mistake>) -> Option<&'a (Plugin, StepKind)> {

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use crate::backend::Offers;
 use crate::diagnostic::{Diagnostics, Mistake, Source, Span, quote};
 use crate::workflow::suggest;
 use crate::workflow::{Input, InputValue, Workflow};
 
-/// What stands on the command line.
+/// What stands on the command line, and what the chosen backend can do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The profile named by `--profile`.
     pub profile: Option<String>,
     /// The backend's name: the profile of that name is taken when none is named and there is one.
     pub backend: String,
+    /// What the backend can do.
+    pub offers: Offers,
     /// The inputs set by `--set`, as written; a later one wins.
     pub set: Vec<(String, String)>,
 }

@@ -25,9 +25,10 @@ pub const GRANT_KEYS: [&str; 4] = ["cloud", "cql", "cluster", "load"];
 /// The most machines that can be granted.
 const MOST_MACHINES: u32 = 10_000;
 
-/// Reads the map under `grants`, which may be missing, and decides.
-pub fn read(node: Option<&Node>, uses: &str, mistakes: &mut Vec<Mistake>) -> Grants {
+/// Reads the map under `grants`, which may be missing, and decides. Answers the granted machine types with their places too.
+pub fn read(node: Option<&Node>, uses: &str, mistakes: &mut Vec<Mistake>) -> (Grants, Vec<At<String>>) {
     let mut grants = Grants { capabilities: FREE.iter().map(|name| (*name).into()).collect(), ..Grants::default() };
+    let mut types = vec![];
     let mut own = [("cluster", !is_plugin_file(uses)), ("load", !is_plugin_file(uses))];
     if let Some(node) = node
         && let Some(mut map) = Fields::of(node, "`grants`", &GRANT_KEYS, mistakes)
@@ -36,15 +37,15 @@ pub fn read(node: Option<&Node>, uses: &str, mistakes: &mut Vec<Mistake>) -> Gra
             *allowed = map.boolean(name).map_or(*allowed, |granted| granted.value);
         }
         let (cloud, cql) = (map.take("cloud"), map.take("cql"));
-        grants.cloud = cloud.and_then(|node| read_cloud(node, mistakes));
+        grants.cloud = cloud.and_then(|node| read_cloud(node, &mut types, mistakes));
         grants.keyspaces = cql.and_then(|node| read_cql(node, mistakes));
     }
     grants.capabilities.extend(own.iter().filter(|(_, allowed)| *allowed).map(|(name, _)| (*name).into()));
     grants.capabilities.extend(grants.keyspaces.is_some().then(|| "cql".into()));
-    grants
+    (grants, types)
 }
 
-fn read_cloud(node: &Node, mistakes: &mut Vec<Mistake>) -> Option<CloudGrant> {
+fn read_cloud(node: &Node, named: &mut Vec<At<String>>, mistakes: &mut Vec<Mistake>) -> Option<CloudGrant> {
     let map = Fields::of(node, "`cloud`", &["types", "machines"], mistakes)?;
     let (types, machines) = (map.take("types"), map.take("machines"));
     for (name, given) in [("types", types), ("machines", machines)] {
@@ -53,7 +54,8 @@ fn read_cloud(node: &Node, mistakes: &mut Vec<Mistake>) -> Option<CloudGrant> {
             mistakes.push(Mistake::new(node.span, format!("the grant `cloud` lacks `{name}`")).help(help));
         }
     }
-    let types = fields::texts(types?, "a machine type", mistakes).into_iter().map(|at| at.value).collect();
+    *named = fields::texts(types?, "a machine type", mistakes);
+    let types = named.iter().map(|at| at.value.clone()).collect();
     let machines = fields::count(machines?, "`machines`", MOST_MACHINES, mistakes)?;
     Some(CloudGrant { types, machines })
 }
@@ -110,18 +112,19 @@ fn missing(plugin: &Plugin, grants: &Grants, parameters: &Parameters) -> Vec<(&'
     missing
 }
 
-fn ungranted_type((name, span): &(String, crate::diagnostic::Span), cloud: &CloudGrant) -> Option<Mistake> {
+fn ungranted_type(named: &At<String>, cloud: &CloudGrant) -> Option<Mistake> {
+    let name = &named.value;
     if cloud.types.contains(name) {
         return None;
     }
     let help = suggest::advice(name, cloud.types.iter().map(String::as_str), "the granted types are");
     let help = help.map(|help| format!("{help}\nIf it is right, add it to `cloud.types` of the step's `grants`."));
-    Some(Mistake::new(*span, format!("the machine type {} is not granted to this step", quote(name))).help(help))
+    Some(Mistake::new(named.span, format!("the machine type {} is not granted to this step", quote(name))).help(help))
 }
 
 /// The machine types that the parameters name, for the text to add.
 fn type_list(parameters: &Parameters) -> String {
-    let named: BTreeSet<_> = parameters.machine_types.iter().map(|(name, _)| name.as_str()).collect();
+    let named: BTreeSet<_> = parameters.machine_types.iter().map(|named| named.value.as_str()).collect();
     match named.is_empty() {
         true => "TYPE".into(),
         false => named.into_iter().collect::<Vec<_>>().join(", "),

@@ -2,10 +2,13 @@
 
 mod bounds;
 mod build;
+mod check;
 mod choice;
 mod explain;
 mod grants;
 mod graphviz;
+mod misfits;
+mod offers;
 mod order;
 mod parameters;
 mod references;
@@ -13,9 +16,11 @@ mod shape;
 mod template;
 mod validate;
 
-pub use build::build;
+pub use build::{build, draft};
+pub use check::{Draft, Problem, Question};
 pub use choice::Choice;
 pub use grants::GRANT_KEYS;
+pub use misfits::misfits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,8 +86,15 @@ pub struct PlannedStep {
     pub retry: Retry,
 }
 
+impl PlannedStep {
+    /// What the workflow says of it beside its parameters, as the contract's `check` takes it when all of them are known.
+    pub fn about(&self) -> Value {
+        check::about(&self.grants, self.during.as_ref(), &BTreeSet::new())
+    }
+}
+
 /// The step, or the phase of a step, that a measurement is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct During {
     /// The step's id.
     pub step: String,

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::diagnostic::{Mistake, Span, quote};
+use crate::diagnostic::{Mistake, quote};
 use crate::quantity::{self, Kind};
+use crate::workflow::At;
 use crate::workflow::expression::{self, Part, Reference};
 use crate::workflow::tree::{Data, Node};
 
@@ -25,7 +26,9 @@ pub struct Parameters {
     /// The quantities among them.
     pub quantities: BTreeMap<Path, Kind>,
     /// The machine types that are named.
-    pub machine_types: Vec<(String, Span)>,
+    pub machine_types: Vec<At<String>>,
+    /// The databases that are named.
+    pub databases: Vec<At<String>>,
 }
 
 /// Reads a filled `with` along the plugin's schema.
@@ -79,8 +82,11 @@ impl Reader<'_> {
             self.check_output(node, forms);
             return Value::String(text.into());
         }
-        if shape::has_format(forms, "machine-type") {
-            self.found.machine_types.push((text.into(), node.span));
+        let formats = [("machine-type", &mut self.found.machine_types), ("database", &mut self.found.databases)];
+        for (format, named) in formats {
+            if shape::has_format(forms, format) {
+                named.push(At { value: text.into(), span: node.span });
+            }
         }
         match shape::quantity(forms) {
             Some(kind) if !node.is_null() => self.quantity(node, text, kind, shape::takes_text(forms)),

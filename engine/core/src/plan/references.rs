@@ -8,7 +8,7 @@ use crate::workflow::expression::{self, Part, Reference};
 use crate::workflow::tree::{Data, Node};
 use crate::workflow::{Input, InputType, Step, suggest, unknown_input};
 
-use super::choice::Values;
+use super::choice::{Choice, Values};
 use super::order::Graph;
 use super::shape;
 
@@ -24,6 +24,8 @@ pub struct Scope<'a> {
     pub steps: &'a [Step],
     /// What is known of their kinds.
     pub catalog: &'a Catalog,
+    /// What the command line chooses.
+    pub choice: &'a Choice,
     /// Who needs whom.
     pub graph: &'a Graph,
 }

@@ -9,10 +9,24 @@ use crate::CallError;
 use crate::workflow::expression::{self, Part, Reference};
 
 impl Template {
+    /// Whether outputs of other steps stand in it: its values are then not all known before the run.
+    pub fn is_open(&self) -> bool {
+        is_open(&self.0)
+    }
+
     /// Puts the outputs of other steps in, by the steps' ids. A text that is one expression becomes the output itself;
     /// otherwise the output is written into the text.
     pub fn resolve(&self, outputs: &BTreeMap<String, Value>) -> Result<Value, CallError> {
         resolve(&self.0, outputs)
+    }
+}
+
+fn is_open(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("${{"),
+        Value::Array(items) => items.iter().any(is_open),
+        Value::Object(map) => map.values().any(is_open),
+        _ => false,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::workflow::tree::{Data, Node};
 use crate::workflow::{describe, suggest};
 
 use super::bounds;
+use super::check::child;
 use super::explain::{is_other_form, is_word_at, narrow, rule, wants_text, words_at};
 use super::parameters::{Parameters, Path, name_of};
 use super::shape;
@@ -25,6 +26,9 @@ impl UrlLoader for NoLoader {
         Err(format!("it refers to {url}, outside of itself").into())
     }
 }
+
+/// The name of a plugin's schema while it is used.
+pub(super) const PLACE: &str = "wfe:///parameters";
 
 /// One step's parameters with where they stand.
 pub struct Subject<'a> {
@@ -41,15 +45,15 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Everything in the parameters that the schema does not take.
-    pub fn mistakes(&self) -> Vec<Mistake> {
-        const PLACE: &str = "wfe:///parameters";
+    /// Everything in the parameters that the schema does not take; the paths go to `wrong`.
+    pub fn mistakes(&self, wrong: &mut BTreeSet<Path>) -> Vec<Mistake> {
         let mut schemas = Schemas::new();
         let index = match compile(PLACE, self.schema, &mut schemas) {
             Ok(index) => index,
             Err(why) => {
                 let message =
                     format!("the plugin of {} describes its parameters with a broken schema", quote(self.uses));
+                wrong.insert(vec![]);
                 return vec![Mistake::new(self.uses_span, message).help(why)];
             }
         };
@@ -58,6 +62,7 @@ impl Subject<'_> {
             Err(error) => {
                 let mut leaves = vec![];
                 self.collect(&error, &mut leaves);
+                wrong.extend(leaves.iter().flat_map(|leaf| wrong_paths(leaf)));
                 leaves.into_iter().flat_map(|leaf| self.leaf(leaf)).collect()
             }
         }
@@ -215,10 +220,7 @@ impl Subject<'_> {
 
     /// The value at a path.
     fn node(&self, path: &[String]) -> Option<&Node> {
-        path.iter().try_fold(self.with?, |node, name| match &node.data {
-            Data::List(items) => items.get(name.parse::<usize>().ok()?),
-            _ => node.get(name),
-        })
+        path.iter().try_fold(self.with?, |node, name| child(node, name))
     }
 
     /// Where a value stands; where its kind of step is named when there is no value.
@@ -237,8 +239,19 @@ impl Subject<'_> {
     }
 }
 
+/// The values that an error is about, those that are missing or have no business there too.
+fn wrong_paths(error: &ValidationError<'_, '_>) -> Vec<Path> {
+    let path = path_of(&error.instance_location);
+    let inside = |name: String| path.iter().cloned().chain([name]).collect();
+    match &error.kind {
+        ErrorKind::AdditionalProperties { got } => got.iter().map(|name| inside(name.to_string())).collect(),
+        ErrorKind::Required { want } => want.iter().map(|name| inside((*name).to_owned())).collect(),
+        _ => vec![path],
+    }
+}
+
 /// A schema ready to be used; why not, when it is broken.
-fn compile(place: &str, schema: &Value, schemas: &mut Schemas) -> Result<SchemaIndex, String> {
+pub(super) fn compile(place: &str, schema: &Value, schemas: &mut Schemas) -> Result<SchemaIndex, String> {
     bounds::check(schema)?;
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);

@@ -52,7 +52,7 @@ fn kinds() -> Vec<(StepKind, Vec<&'static str>)> {
         "provision",
         object(
             json!({
-                "database": { "type": "string", "description": "Product and version." },
+                "database": { "type": "string", "format": "database", "description": "Product and version." },
                 "nodes": machines,
                 "loaders": { "anyOf": [{ "$ref": "#/$defs/Machines" }, { "type": "null" }] },
             }),

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod catalog;
+mod checks;
 mod graph;
 mod mistakes;
 mod sample;

@@ -1055,7 +1055,7 @@ fn control_characters() {
 fn mistakes_on_the_command_line() {
     let text = "name: a\ninputs: { rate: { type: rate, default: 1/s } }\nprofiles: { local: {} }\nsteps:\n  f: { uses: report }\n";
     let set = [("rate", "300"), ("raet", "1/s")].map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    let choice = Choice { profile: Some("locl".into()), backend: "sim".into(), set };
+    let choice = Choice { profile: Some("locl".into()), backend: "sim".into(), set, ..Choice::default() };
     let wrong = plan::build(&Source::new("w.yaml", text), &catalog(), &choice).unwrap_err();
     insta::assert_snapshot!(wrong, @r#"
     error: there is no profile `locl`

@@ -51,7 +51,7 @@ fn limits_are_read() {
 #[test]
 fn the_backends_profile_is_taken_and_set_inputs_win() {
     let set = vec![("rate".to_owned(), "12k/s".to_owned())];
-    let plan = sample(Choice { backend: "local".into(), set, profile: None });
+    let plan = sample(Choice { backend: "local".into(), set, ..Choice::default() });
     assert_eq!(plan.profile.as_deref(), Some("local"));
     assert_eq!(plan.inputs["rate"], json!(12_000));
     assert_eq!(plan.inputs["steady"], json!(30));

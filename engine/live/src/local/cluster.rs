@@ -16,11 +16,12 @@ use crate::local::world::{Cluster, Member, World, ip_of};
 use crate::local::{addresses, jars, log, roles, tokens, types};
 use crate::lock;
 
-const DATABASE: &str = "cassandra 5.0";
+/// What a cluster can run.
+pub const DATABASE: &str = "cassandra 5.0";
 
 /// Begins to form a cluster; answers the operation.
 pub fn create(world: &Arc<World>, key: &str, request: &Create) -> Result<String, CallError> {
-    if request.database != DATABASE {
+    if request.database.split_whitespace().ne(DATABASE.split_whitespace()) {
         let message = format!("the local backend can run `{DATABASE}` and nothing else, not `{}`", request.database);
         return Err(CallError::request("unknown-database", message));
     }

@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use wfe_core::backend::{Answered, Backend, Context, Facts, Found, Run, answer};
+use wfe_core::backend::{Answered, Backend, Context, Facts, Found, Offers, Run, answer};
 use wfe_core::{Call, CallError};
 
 use crate::cql;
@@ -126,6 +126,11 @@ impl Backend for Local {
             ),
         ];
         Facts { name: "local".into(), simulated: false, environment }
+    }
+
+    fn offers(&self) -> Offers {
+        let databases = vec![cluster::DATABASE.to_owned()];
+        Offers { machine_types: Some(types::names().map(str::to_owned).collect()), databases: Some(databases) }
     }
 
     fn open<'a>(&'a self, run: Run, history: &'a [Answered]) -> BoxFuture<'a, Result<(), CallError>> {

@@ -41,11 +41,16 @@ const TYPES: &[(&str, u32, u64, u64)] = &[
     ("c7i.8xlarge", 1, 256, 0),
 ];
 
+/// The names of all types.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TYPES.iter().map(|known| known.0)
+}
+
 /// What is known of a type; a request error that lists all known ones when there is none of that name.
 pub fn describe(name: &str) -> Result<MachineType, CallError> {
     let found = TYPES.iter().find(|known| known.0 == name);
     let &(name, vcpus, memory, disk) = found.ok_or_else(|| {
-        let known: Vec<&str> = TYPES.iter().map(|known| known.0).collect();
+        let known: Vec<&str> = names().collect();
         let message = format!("the local backend has no machine type `{name}`; it has these: {}", known.join(", "));
         CallError::request("unknown-machine-type", message)
     })?;

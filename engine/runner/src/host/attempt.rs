@@ -135,16 +135,22 @@ pub(crate) fn run_function<'a>(
 }
 
 fn trapped(plugin: &str, trap: &wasmtime::Error) -> CallError {
-    let (code, why) = why_trapped(trap);
+    let (code, mut why) = why_trapped(trap);
+    if code == PANICKED {
+        why.push_str("; its log may say why");
+    }
     CallError::infrastructure(code, format!("plugin `{plugin}` was ended: {why}"))
 }
+
+/// The word of a plugin that reached code which it meant never to reach.
+const PANICKED: &str = "panicked";
 
 /// Why a plugin was ended: a word for programs and a few for people.
 pub(crate) fn why_trapped(trap: &wasmtime::Error) -> (&'static str, String) {
     let root = trap.root_cause().to_string();
     match trap.downcast_ref::<wasmtime::Trap>() {
         Some(wasmtime::Trap::Interrupt) => ("endless", "it computed for five seconds without a call".to_owned()),
-        Some(wasmtime::Trap::UnreachableCodeReached) => ("panicked", "it panicked; its log may say why".to_owned()),
+        Some(wasmtime::Trap::UnreachableCodeReached) => (PANICKED, "it panicked".to_owned()),
         Some(wasmtime::Trap::StackOverflow) => ("stack", "its stack overflowed".to_owned()),
         _ if root.contains("growing memory") => {
             ("memory", format!("it may use {} MiB of memory ({root})", MEMORY_LIMIT >> 20))
@@ -220,8 +226,8 @@ pub struct Guest {
 
 /// In whose name a plugin's calls are made.
 pub(super) enum Caller {
-    /// A plugin that describes itself: no capability is there.
-    Nobody,
+    /// A plugin that is asked outside of a run, where no capability is there; the text is what it does then.
+    Nobody(&'static str),
     /// An attempt of a run.
     Attempt(Box<Attempt>),
     /// An attempt that is over: only what the journal holds is answered.
@@ -229,9 +235,10 @@ pub(super) enum Caller {
 }
 
 impl Guest {
-    /// For a plugin that describes itself.
-    pub(crate) fn without_run() -> Self {
-        Self { caller: Caller::Nobody, limits: limits() }
+    /// For a plugin that is asked outside of a run, where no capability is there. `doing` is what it does, as "the plugin
+    /// described itself".
+    pub(crate) fn without_run(doing: &'static str) -> Self {
+        Self { caller: Caller::Nobody(doing), limits: limits() }
     }
 
     /// Sets a store's limits.
@@ -245,7 +252,7 @@ impl Guest {
         match &mut self.caller {
             Caller::Attempt(attempt) => attempt.call(name, arguments).await,
             Caller::Recorded(recorded) => recorded.call(name, &arguments),
-            Caller::Nobody => Err(End::broken(format!("`{name}` was called while the plugin described itself"))),
+            Caller::Nobody(doing) => Err(End::broken(format!("`{name}` was called while the plugin {doing}"))),
         }
     }
 }

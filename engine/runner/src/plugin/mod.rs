@@ -1,7 +1,8 @@
-//! Plugins: found, compiled, linked and described.
+//! Plugins: found, compiled, linked, described and asked.
 
 mod builtin;
 mod cache;
+mod check;
 pub mod engine;
 
 pub use builtin::names as builtin_names;
@@ -164,7 +165,7 @@ pub async fn load(name: &str, bytes: &[u8]) -> Result<Loaded, PluginError> {
 
 /// Asks the plugin for its kinds of step; no capability is there while it answers.
 async fn describe(pre: &InstancePre<Guest>) -> Result<Description, String> {
-    let mut store = Store::new(pre.engine(), Guest::without_run());
+    let mut store = Store::new(pre.engine(), Guest::without_run("described itself"));
     Guest::prepare(&mut store);
     let broken = |e: wasmtime::Error| format!("does not describe itself: {e:#}");
     let instance = pre.instantiate_async(&mut store).await.map_err(broken)?;
@@ -180,5 +181,6 @@ async fn describe(pre: &InstancePre<Guest>) -> Result<Description, String> {
     let unreadable = |e| format!("describes itself in a way that cannot be read: {e}");
     let description = serde_json::from_str(&text).map_err(unreadable)?;
     run_function(&mut store, &instance).map_err(|e| format!("cannot be run: {e:#}"))?;
+    check::check_function(&mut store, &instance).map_err(|e| format!("cannot check parameters: {e:#}"))?;
     Ok(description)
 }

@@ -15,6 +15,7 @@ use wfe_core::plan::PlannedStep;
 use wfe_core::{CallError, Event, Millis, error};
 
 use crate::host::attempt::Attempt;
+use crate::plugin::Loaded;
 use crate::recorder::RecordError;
 
 use super::Run;
@@ -166,6 +167,11 @@ impl Run {
                 let message = format!("plugin `{}` is not loaded", step.uses);
                 return Ok(Outcome::Failed { error: CallError::infrastructure("plugin-missing", message) });
             };
+            if step.parameters.is_open()
+                && let Some(error) = refused(&loaded, &kind, &step, &begun.parameters).await
+            {
+                return Ok(Outcome::Failed { error });
+            }
             let work = host.run(&loaded, &kind, &begun.parameters);
             let ended_from_outside = outside(clock, &step, begun.started, aborted, stopping);
             match select(std::pin::pin!(work), std::pin::pin!(ended_from_outside)).await {
@@ -183,6 +189,24 @@ impl Run {
         attempts.running.push(followed.boxed());
     }
 }
+
+/// Values that came from other steps are judged now, by the schema and the plugin, before it can ask for anything.
+async fn refused(loaded: &Loaded, kind: &str, step: &PlannedStep, parameters: &Value) -> Option<CallError> {
+    match loaded.check_late(kind, parameters, &step.about()).await {
+        Ok(problems) if problems.is_empty() => None,
+        Ok(problems) => {
+            let words: Vec<_> = problems.iter().take(MOST_PROBLEMS).map(|problem| problem.words(&step.uses)).collect();
+            Some(CallError::request("parameters", words.join("; ")))
+        }
+        Err(why) => {
+            let message = format!("plugin `{}` cannot check its parameters: {why}", loaded.facts.name);
+            Some(CallError::infrastructure("plugin-broken", message))
+        }
+    }
+}
+
+/// The most problems that one error tells.
+const MOST_PROBLEMS: usize = 10;
 
 /// An attempt whose first event is recorded.
 struct Begun {

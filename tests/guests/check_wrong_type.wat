@@ -1,0 +1,25 @@
+;; Its `check` is no function of the contract's type.
+(component
+  (core module $module
+    (memory (export "memory") 1)
+    (data (i32.const 64) "{\"kinds\":[]}")
+    (func (export "describe") (result i32)
+      (i32.store (i32.const 16) (i32.const 64))
+      (i32.store (i32.const 20) (i32.const 12))
+      (i32.const 16))
+    (func (export "realloc") (param i32 i32 i32 i32) (result i32) (i32.const 1024))
+    (func (export "check") (param i32 i32) (result i32) (i32.const 0))
+    (func (export "run") (param i32 i32 i32 i32) (result i32) (unreachable)))
+  (core instance $code (instantiate $module))
+  (import "wfe:types/types@0.1.0" (instance $types
+    (type $record (record (field "kind" string) (field "code" string) (field "message" string)
+      (field "retry-after-ms" (option u64)) (field "details" string)))
+    (export "error" (type (eq $record)))))
+  (alias export $types "error" (type $error))
+  (func $describe (result string) (canon lift (core func $code "describe") (memory $code "memory")))
+  (func $check (param "kind" string) (result u32)
+    (canon lift (core func $code "check") (memory $code "memory") (realloc (func $code "realloc"))))
+  (func $run (param "kind" string) (param "parameters" string) (result (result string (error $error)))
+    (canon lift (core func $code "run") (memory $code "memory") (realloc (func $code "realloc"))))
+  (instance $plugin (export "describe" (func $describe)) (export "check" (func $check)) (export "run" (func $run)))
+  (export "wfe:step/plugin@0.1.0" (instance $plugin)))

@@ -1,0 +1,12 @@
+;; Ends each guest that has a `check`: lifts it too.
+  (type $problem-record (record (field "path" string) (field "message" string)))
+  (export $problem "problem" (type $problem-record))
+  (func $describe (result string)
+    (canon lift (core func $libc "describe") (memory $memory)))
+  (func $check (param "kind" string) (param "parameters" string) (param "step" string) (result (list $problem))
+    (canon lift (core func $code "check") (memory $memory) (realloc $realloc)))
+  (func $run (param "kind" string) (param "parameters" string) (result (result string (error $error)))
+    (canon lift (core func $code "run") (memory $memory) (realloc $realloc)))
+  (instance $plugin (export "problem" (type $problem))
+    (export "describe" (func $describe)) (export "check" (func $check)) (export "run" (func $run)))
+  (export "wfe:step/plugin@0.1.0" (instance $plugin)))
