@@ -12,7 +12,7 @@ use wfe_core::plan::{Choice, Plan};
 use wfe_report::Document;
 use wfe_runner::journal;
 use wfe_runner::plugin::{Plugins, builtin_names};
-use wfe_runner::run::{Cancel, Finished, Options, Run};
+use wfe_runner::run::{Cancel, Finished, Options, Resumption, Run};
 use wfe_sim::{Faults, Sim};
 
 /// The top of the repository.
@@ -95,7 +95,8 @@ pub fn resume(planned: &Planned, directory: &Path) -> Result<Finished, String> {
     let Planned { plan, plugins, .. } = planned.clone();
     rehearsal().block_on(async {
         let backend = Arc::new(Sim::new(Faults::default()));
-        let run = Run::resume(directory.into(), plan, plugins, backend, 60_000, Vec::new()).await;
+        let resumption = Resumption { telemetry_ms: 60_000, ..Resumption::default() };
+        let run = Run::resume(directory.into(), plan, plugins, backend, resumption).await;
         run.map_err(|e| e.to_string())?.carry_out(Cancel::never()).await.map_err(|e| e.to_string())
     })
 }

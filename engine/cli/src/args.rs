@@ -31,7 +31,7 @@ pub enum Command {
     /// Carry on with a run whose process is gone.
     Resume(ResumeArgs),
     /// End a run in order: `finally` runs, machines are given back. Carries on with a run whose process is gone for that.
-    Cancel(ResumeArgs),
+    Cancel(CancelArgs),
     /// Give back what runs left behind: kept machines, leaked ones, everything of a run whose process is gone.
     Cleanup(CleanupArgs),
     /// List the runs.
@@ -196,12 +196,27 @@ pub struct PlanArgs {
     pub seed: u64,
 }
 
+/// `wfe cancel`.
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented where it is declared")]
+    pub run: RunName,
+    /// Print `result.json` instead of the summary, when the run is ended here.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `wfe resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "documented where it is declared")]
     pub run: RunName,
+    /// Try this step of an ended run again, with what depends on it; other steps keep their outputs. The run's machines
+    /// must still be there (`--keep on-failure`).
+    #[arg(long, value_name = "STEP")]
+    pub retry: Option<String>,
     /// Print `result.json` instead of the summary.
     #[arg(long)]
     pub json: bool,

@@ -17,6 +17,7 @@ pub fn line(entry: &Entry) -> Option<String> {
             format!("run {} begins on {}{note}", started.run, started.backend)
         }
         Event::RunResumed { .. } => "resumed".into(),
+        Event::RetryRequested { step } => format!("{step}: to be tried again"),
         Event::CleanUpStarted { .. } => "cleaning up".into(),
         Event::AttemptStarted { step, attempt: 1, .. } => format!("{step}: started"),
         Event::AttemptStarted { step, attempt, .. } => format!("{step}: started, attempt {attempt}"),

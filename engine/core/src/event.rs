@@ -42,6 +42,11 @@ pub enum Event {
         /// RFC 3339 wall time.
         wall: String,
     },
+    /// A step of the run, which was over, is tried again with what depends on it.
+    RetryRequested {
+        /// Which step.
+        step: String,
+    },
     /// The run's owner was gone and another process gives back what the run left behind.
     CleanUpStarted {
         /// RFC 3339 wall time.
@@ -127,7 +132,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires: Option<String>,
     },
-    /// The run is over. Only clean-up comes after it.
+    /// The run is over. Only clean-up or the retry of a step comes after it.
     RunEnded {
         /// How.
         verdict: Verdict,
@@ -258,6 +263,11 @@ impl CallId {
     pub fn key(&self, run: &str) -> String {
         format!("{run}/{}/{}/{}/{}", self.step, self.attempt, self.call, self.digest)
     }
+}
+
+/// The step in a key that [`CallId::key`] made.
+pub fn step_of_key(key: &str) -> &str {
+    key.split('/').nth(1).unwrap_or_default()
 }
 
 /// How an attempt ended.

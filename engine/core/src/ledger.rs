@@ -130,8 +130,8 @@ impl Ledger {
                 self.in_flight.retain(|key| !key.starts_with(&calls));
             }
             Event::Audited { found } => self.audited(at, found),
-            // What was kept is not wanted any more, and what leaked is tried again.
-            Event::CleanUpStarted { .. } => {
+            // What was kept is in use or not wanted any more; what leaked is tried again.
+            Event::CleanUpStarted { .. } | Event::RetryRequested { .. } => {
                 use ResourceState::{Kept, Leaked, Live};
                 for resource in self.entries.values_mut().filter(|r| matches!(r.state, Kept | Leaked)) {
                     resource.state = Live;

@@ -3,6 +3,7 @@
 use wfe_core::backend::Found;
 use wfe_core::capability::cloud::{self, MachineType};
 use wfe_core::error::kind;
+use wfe_core::event::step_of_key;
 use wfe_core::ledger::MACHINE;
 use wfe_core::{CallError, Millis};
 
@@ -61,6 +62,7 @@ impl Machine {
             id: self.id.clone(),
             role: self.role.clone(),
             machine_type: self.machine_type.clone(),
+            step: step_of_key(&self.key).into(),
             rack: self.rack,
             state: self.state(now).into(),
             address,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wfe_sdk::check::Check;
 use wfe_sdk::cluster::Node;
-use wfe_sdk::machines::{Machine, Request};
+use wfe_sdk::machines::Request;
 use wfe_sdk::{Duration, Error, MachineType, Result, clock, cluster, log, machines, step};
 
 use topology::Joined;
@@ -73,7 +73,7 @@ fn check(p: &Parameters, check: &mut Check) {
 
 fn grow(p: Parameters) -> Result<Outputs> {
     step::phase("machines");
-    let machines = create(&p.add, p.boot_timeout)?;
+    let machines = machines::obtain(&requests(&p.add), p.boot_timeout)?;
     let ids: Vec<_> = machines.into_iter().map(|machine| machine.id).collect();
 
     let mut joins = Vec::new();
@@ -92,23 +92,15 @@ fn grow(p: Parameters) -> Result<Outputs> {
     Ok(Outputs { nodes: nodes.len(), machines: ids, joins })
 }
 
-/// Gets running machines, exactly as many as were asked for.
-fn create(groups: &[Group], timeout: Duration) -> Result<Vec<Machine>> {
-    let mut ids = Vec::new();
-    for group in groups {
-        let Group { count, racks, ref r#type } = *group;
-        let request = Request { role: "database".into(), machine_type: r#type.0.clone(), count, racks };
-        ids.extend(machines::create(&request)?.into_iter().map(|machine| machine.id));
-    }
-    step::progress(0.0, format!("waiting for {} machines", ids.len()));
-    let machines = machines::wait_running(&ids, timeout)?;
-    let asked: u32 = groups.iter().map(|group| group.count).sum();
-    let running = machines.iter().filter(|machine| machine.state == "running").count();
-    if running != asked as usize {
-        let message = format!("asked for {asked} machines, and {running} of them run");
-        return Err(Error::infrastructure("wrong-machine-count", message));
-    }
-    Ok(machines)
+/// Equal machines for each group.
+fn requests(groups: &[Group]) -> Vec<Request> {
+    let request = |group: &Group| Request {
+        role: "database".into(),
+        machine_type: group.r#type.0.clone(),
+        count: group.count,
+        racks: group.racks,
+    };
+    groups.iter().map(request).collect()
 }
 
 /// How long a node that is still joining is waited for when the join itself has already ended.
@@ -120,8 +112,14 @@ const LOOK: Duration = Duration::seconds(5.0);
 fn join(machines: &[String], timeout: Option<Duration>) -> Result<Duration> {
     let start = clock::now();
     step::progress(None, format!("joining {}", machines.join(", ")));
-    let said = cluster::join(machines).and_then(|operation| operation.wait(timeout));
-    let joined = after_join(machines)?;
+    let new = strangers(machines)?;
+    let said = match new.is_empty() {
+        // An earlier attempt began to join them: the topology says when that is over.
+        true => Ok(()),
+        false => cluster::join(&new).and_then(|operation| operation.wait(timeout)),
+    };
+    let patience = if new.is_empty() { timeout } else { Some(GRACE) };
+    let joined = after_join(machines, patience)?;
     let took = Duration(clock::now().0 - start.0);
     match (said, joined) {
         (said, Joined::All) => {
@@ -138,13 +136,24 @@ fn join(machines: &[String], timeout: Option<Duration>) -> Result<Duration> {
     }
 }
 
-/// Reads from the topology whether the machines are nodes now; those that are just joining get a little time.
-fn after_join(machines: &[String]) -> Result<Joined> {
-    let end = clock::now().0 + GRACE.0;
+/// The machines that are no members of the cluster; an earlier attempt may have joined some.
+fn strangers(machines: &[String]) -> Result<Vec<String>> {
+    if step::info().number == 1 {
+        return Ok(machines.to_vec());
+    }
+    let nodes = cluster::nodes()?;
+    let is_new = |id: &&String| nodes.iter().all(|node| node.machine != **id);
+    Ok(machines.iter().filter(is_new).cloned().collect())
+}
+
+/// Reads from the topology whether the machines are nodes now; those that are just joining get so much time.
+fn after_join(machines: &[String], patience: Option<Duration>) -> Result<Joined> {
+    let end = patience.map(|patience| clock::now().0 + patience.0);
     loop {
         let nodes = cluster::nodes()?;
         let joined = topology::joined(machines, &nodes);
-        if joined == Joined::All || !topology::joining(machines, &nodes) || clock::now().0 >= end {
+        let late = end.is_some_and(|end| clock::now().0 >= end);
+        if joined == Joined::All || !topology::joining(machines, &nodes) || late {
             return Ok(joined);
         }
         clock::sleep(LOOK);

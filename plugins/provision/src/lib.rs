@@ -1,13 +1,12 @@
 //! Step `provision`: creates machines and forms a cluster of them, the exact set that was asked for or none.
 
-mod machines;
 mod members;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wfe_sdk::check::Check;
 use wfe_sdk::machines::Request;
-use wfe_sdk::{Database, Duration, MachineType, Result, cluster, log, step};
+use wfe_sdk::{Database, Duration, MachineType, Result, cluster, log, machines, step};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -87,7 +86,7 @@ fn check(p: &Parameters, check: &mut Check) {
 
 fn provision(p: Parameters) -> Result<Outputs> {
     step::phase("machines");
-    let groups = machines::get(&requests(&p), p.boot_timeout)?;
+    let groups = machines::obtain(&requests(&p), p.boot_timeout)?;
     let (loaders, nodes): (Vec<_>, Vec<_>) = groups.into_iter().partition(|machine| machine.role == LOADER);
 
     step::phase("cluster");

@@ -31,8 +31,9 @@ mod tests {
     use super::*;
 
     fn machine(id: &str, rack: u32) -> Machine {
-        let [role, machine_type, state, address] = ["database", "i4i.large", "running", ""].map(String::from);
-        Machine { id: id.into(), role, machine_type, rack, state, address }
+        let [role, machine_type, step, state, address] =
+            ["database", "i4i.large", "cluster", "running", ""].map(String::from);
+        Machine { id: id.into(), role, machine_type, step, rack, state, address }
     }
 
     fn node(machine: &str, rack: u32, state: &str) -> Node {

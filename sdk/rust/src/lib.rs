@@ -126,6 +126,7 @@ pub mod loads;
 pub mod log;
 pub mod machines;
 pub mod measurements;
+mod obtain;
 pub mod operations;
 mod plugin;
 mod quantity;

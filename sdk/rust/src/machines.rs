@@ -2,6 +2,7 @@
 
 use crate::bindings::wfe::cloud::machines;
 pub use crate::bindings::wfe::cloud::machines::{Machine, MachineType as TypeFacts, Request};
+pub use crate::obtain::obtain;
 use crate::{Duration, Result};
 
 /// Asks for machines; they are `pending` until they have booted.

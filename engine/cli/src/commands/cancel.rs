@@ -4,12 +4,12 @@ use wfe_runner::directory;
 use wfe_runner::journal::{Journal, JournalError};
 use wfe_runner::run::Cancel;
 
-use crate::args::ResumeArgs;
+use crate::args::CancelArgs;
 use crate::commands::resume::{Begun, carry_on};
 use crate::failure::Failure;
 
 /// Asks the process that carries out a run to end it in order; does so itself when that process is gone.
-pub fn cancel(args: ResumeArgs) -> Result<u8, Failure> {
+pub fn cancel(args: CancelArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
     let begun = Begun::read(&directory)?;
     let run = begun.state.started.run.clone();
@@ -29,7 +29,7 @@ pub fn cancel(args: ResumeArgs) -> Result<u8, Failure> {
         Ok(unowned) => {
             drop(unowned);
             errln!("the process of run {run} is gone: ending the run in order");
-            carry_on(directory, begun, |_| Cancel::now("wfe cancel"), args.json)
+            carry_on(directory, begun, None, |_| Cancel::now("wfe cancel"), args.json)
         }
     }
 }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use wfe_core::backend::Backend;
 use wfe_core::event::RunStarted;
 use wfe_core::state::RunState;
-use wfe_runner::run::{Cancel, Run};
+use wfe_runner::run::{Cancel, Resumption, Run};
 use wfe_runner::{directory, journal};
 
 use crate::args::{BackendName, ResumeArgs};
@@ -19,7 +19,7 @@ use crate::{backends, commands, progress, runtime, signals};
 pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
     let begun = Begun::read(&directory)?;
-    carry_on(directory, begun, signals::listen, args.json)
+    carry_on(directory, begun, args.retry, signals::listen, args.json)
 }
 
 /// A run as its journal has it.
@@ -53,10 +53,11 @@ impl Begun {
     }
 }
 
-/// Carries on with a run until it is over and reports it; `cancel` is asked for when the run's runtime is there.
+/// Carries on with a run until it is over and reports it; `retry` names a step of an ended run to try again, and `cancel` is asked for when the run's runtime is there.
 pub fn carry_on(
     directory: PathBuf,
     begun: Begun,
+    retry: Option<String>,
     cancel: impl FnOnce(bool) -> Cancel,
     json: bool,
 ) -> Result<u8, Failure> {
@@ -66,8 +67,8 @@ pub fn carry_on(
         let choice = choice_of_run(name, &started);
         let ready = prepare_again(&directory, &started, &choice).await?;
         let telemetry_ms = commands::run::telemetry_ms(started.simulated);
-        let reporters = progress::reporters(started.simulated);
-        let run = Run::resume(directory, ready.plan, ready.plugins, backend, telemetry_ms, reporters).await?;
+        let resumption = Resumption { retry, telemetry_ms, reporters: progress::reporters(started.simulated) };
+        let run = Run::resume(directory, ready.plan, ready.plugins, backend, resumption).await?;
         begun.tell_torn();
         let finished = run.carry_out(cancel(started.simulated)).await?;
         commands::run::report(&finished, json)

@@ -27,6 +27,8 @@ record! {
         role: String,
         /// The provider's name of its type.
         machine_type: String,
+        /// The step that asked for it.
+        step: String,
         /// Counts from 1.
         rack: u32,
         /// `pending`, `running`, `terminated` or `lost`.

@@ -4,6 +4,7 @@
 
 mod judge;
 mod next;
+mod retry;
 
 use std::collections::BTreeMap;
 
@@ -40,6 +41,8 @@ pub struct RunState {
     pub ledger: Ledger,
     /// Why it should end early, if somebody asked for that.
     pub cancelled: Option<String>,
+    /// When the run is cancelled at the latest.
+    pub deadline_ms: Option<Millis>,
     /// When `finally` began.
     pub finally_since: Option<Millis>,
     /// How often a new process took over.
@@ -77,6 +80,8 @@ pub struct Measured {
 /// Disk usage of all nodes at a moment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DiskUsage {
+    /// The step that asked.
+    pub step: String,
     /// Its name, such as `hard limit`.
     pub moment: String,
     /// When.
@@ -94,6 +99,8 @@ pub struct StepState {
     pub skipped: Option<String>,
     /// Since when its plugin is asked to stop.
     pub stop_requested: Option<Millis>,
+    /// Whether it is to be tried again although it is over.
+    pub again: bool,
 }
 
 /// What happened in one attempt so far.
@@ -166,6 +173,7 @@ impl RunState {
             sections: None,
             ledger: Ledger::of(&started.run),
             cancelled: None,
+            deadline_ms: started.deadline_ms,
             finally_since: None,
             resumed: 0,
             ended: None,
@@ -223,6 +231,7 @@ impl RunState {
                 self.finally_since.get_or_insert(at);
             }
             Event::RunResumed { .. } => self.resumed += 1,
+            Event::RetryRequested { step } => self.retry(at, step),
             Event::RunEnded { verdict, reasons, wall_s } => {
                 self.ended = Some(Ended { at, verdict: *verdict, reasons: reasons.clone(), wall_s: *wall_s });
             }
@@ -259,7 +268,10 @@ impl RunState {
     ) {
         self.measurements.retain(|measured| measured.step != step);
         self.limits.retain(|(limited, _)| limited != step);
-        self.steps.entry(step.to_owned()).or_default().attempts.push(Attempt {
+        self.disk.retain(|usage| usage.step != step);
+        let state = self.steps.entry(step.to_owned()).or_default();
+        state.again = false;
+        state.attempts.push(Attempt {
             number,
             started: at,
             ended: None,
@@ -292,7 +304,12 @@ impl RunState {
             }
             "cluster/cluster.snapshot" => {
                 let moment = arguments["moment"].as_str().unwrap_or_default().to_owned();
-                self.disk.extend(Vec::deserialize(answer).ok().map(|nodes| DiskUsage { moment, at, nodes }));
+                self.disk.extend(Vec::deserialize(answer).ok().map(|nodes| DiskUsage {
+                    step: step.to_owned(),
+                    moment,
+                    at,
+                    nodes,
+                }));
             }
             "report/report.publish" => {
                 self.sections = arguments["sections"].as_str().and_then(|text| serde_json::from_str(text).ok());

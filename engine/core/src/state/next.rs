@@ -5,6 +5,9 @@ use crate::plan::{Plan, PlannedStep};
 use crate::state::{Attempt, RunState, StepState};
 use crate::{CallError, Millis, error};
 
+/// The code of a step's error when it was ended because a background step that it needs had ended.
+pub(super) const NEED_ENDED: &str = "need-ended";
+
 /// Something that the runner should do now.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
@@ -142,7 +145,7 @@ impl RunState {
             None => format!("`{}`, which it needs, ended before it", lost.id),
         };
         let kind = self.attempt(&lost.id).and_then(Attempt::error).map_or(error::kind::INFRASTRUCTURE, |e| &e.kind);
-        Some(CallError::new(kind, "need-ended", message))
+        Some(CallError::new(kind, NEED_ENDED, message))
     }
 
     /// Whether all steps that need a background step are over. One that no step needs accompanies the whole run.
@@ -195,7 +198,7 @@ impl RunState {
         if state.skipped.is_some() {
             return Standing::Skipped;
         }
-        let Some(attempt) = state.attempts.last() else { return Standing::Waiting };
+        let Some(attempt) = state.attempts.last().filter(|_| !state.again) else { return Standing::Waiting };
         match &attempt.outcome {
             None if attempt.ready.is_some() => Standing::Ready,
             None => Standing::Running,

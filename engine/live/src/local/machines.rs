@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wfe_core::CallError;
 use wfe_core::backend::Found;
 use wfe_core::capability::cloud::{Machine, Request};
+use wfe_core::event::step_of_key;
 use wfe_core::ledger::MACHINE;
 
 use crate::control::cql_address;
@@ -54,6 +55,7 @@ fn add(world: &World, key: &str, request: &Request, n: u32) -> Result<MachineRec
         id,
         role: request.role.clone(),
         machine_type: request.machine_type.clone(),
+        step: step_of_key(key).into(),
         rack: n % request.racks + 1,
         state: "running".into(),
         address,

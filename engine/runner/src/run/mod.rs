@@ -30,7 +30,7 @@ use crate::recorder::RecordError;
 use attempts::Attempts;
 
 pub use cleaning::clean_up;
-pub use prepare::{LOCK, WORKFLOW};
+pub use prepare::{LOCK, Resumption, WORKFLOW};
 
 /// What the user chose for a run.
 #[derive(Debug, Clone)]
@@ -185,7 +185,7 @@ impl Run {
     async fn wait(&self, attempts: &mut Attempts, cancel: &mut Cancel, cancelled: bool) -> Wake {
         let deadline_ms = self.services.recorder.with_state(|state| {
             // `finally` comes after the deadline, and has a time budget of its own.
-            state.started.deadline_ms.filter(|_| state.finally_since.is_none())
+            state.deadline_ms.filter(|_| state.finally_since.is_none())
         });
         let deadline = async {
             match deadline_ms.filter(|_| !cancelled) {

@@ -24,6 +24,17 @@ use crate::recording::LoadRecording;
 
 use super::{Options, Run, RunError};
 
+/// What the user chose when another process takes over.
+#[derive(Default)]
+pub struct Resumption {
+    /// A step that failed and is tried again although the run is over.
+    pub retry: Option<String>,
+    /// Distance of telemetry samples.
+    pub telemetry_ms: Millis,
+    /// Who is told.
+    pub reporters: Vec<Box<dyn Reporter>>,
+}
+
 /// Name of the copy of the workflow in a run's directory.
 pub const WORKFLOW: &str = "workflow.yaml";
 /// Name of the list of plugins in a run's directory.
@@ -76,11 +87,12 @@ impl Run {
         plan: Plan,
         plugins: Plugins,
         backend: Arc<dyn Backend>,
-        telemetry_ms: Millis,
-        reporters: Vec<Box<dyn Reporter>>,
+        resumption: Resumption,
     ) -> Result<Self, RunError> {
+        let Resumption { retry, telemetry_ms, reporters } = resumption;
         let (journal, contents) = Journal::reopen(&directory)?;
         let state = RunState::fold(&contents.entries).map_err(|e| RunError::Resume(e.to_string()))?;
+        refuse_ended(&state, retry.as_deref())?;
         refuse_changes(&state, &plan)?;
         let started = state.started.clone();
         let journal = journal.carry_on(contents.whole_bytes, !started.simulated)?;
@@ -92,6 +104,9 @@ impl Run {
         opened?;
         let recorder = Recorder::carry_on(journal, clock.clone(), state, reporters);
         recorder.record(Event::RunResumed { wall: humantime::format_rfc3339_millis(wall()).to_string() })?;
+        if let Some(step) = retry {
+            recorder.record(Event::RetryRequested { step })?;
+        }
         let services = Arc::new(Services { recorder, backend, clock, recording, seed: started.seed });
         Ok(Self {
             plan,
@@ -188,13 +203,19 @@ pub(super) fn unusable(directory: &Path, source: std::io::Error) -> RunError {
     RunError::Resume(format!("the HDR logs in {} cannot be used: {source}", directory.display()))
 }
 
+fn refuse_ended(state: &RunState, retry: Option<&str>) -> Result<(), RunError> {
+    let why = match (retry, &state.ended) {
+        (Some(step), _) => state.refuses_retry(step),
+        (None, Some(ended)) => {
+            let verdict = ended.verdict.word();
+            Some(format!("it is over, with verdict {verdict}; `wfe report` makes its reports again"))
+        }
+        (None, None) => None,
+    };
+    why.map_or(Ok(()), |why| Err(RunError::Resume(why)))
+}
+
 fn refuse_changes(state: &RunState, plan: &Plan) -> Result<(), RunError> {
-    if let Some(ended) = &state.ended {
-        let verdict = ended.verdict.word();
-        return Err(RunError::Resume(format!(
-            "it is over, with verdict {verdict}; `wfe report` makes its reports again"
-        )));
-    }
     if state.started.workflow_digest != plan.digest {
         return Err(RunError::Resume("its copy of the workflow was changed since it began".into()));
     }

@@ -1,13 +1,16 @@
-//! Getting machines: what an earlier attempt left complete is taken over, the rest is created.
+//! Getting machines for a step: what an earlier attempt of it left complete is taken over, the rest is created.
 
 use std::collections::BTreeMap;
 
-use wfe_sdk::machines::{Machine, Request};
-use wfe_sdk::{Duration, Error, Result, log, machines, step};
+use crate::machines::{self, Machine, Request};
+use crate::{Duration, Error, Result, log, step};
 
-/// Gets running machines for all requests, exactly as many as were asked for.
-pub fn get(requests: &[Request], timeout: Duration) -> Result<Vec<Machine>> {
-    let earlier = if step::info().number > 1 { machines::list()? } else { Vec::new() };
+/// Gets running machines for all requests, exactly as many as were asked for. What an earlier attempt of this step left is
+/// taken over where a whole request is there, and given back otherwise. Fails when one is lost or the time is over.
+pub fn obtain(requests: &[Request], timeout: Duration) -> Result<Vec<Machine>> {
+    let step::Attempt { step, number, .. } = step::info();
+    let earlier = if number > 1 { machines::list()? } else { Vec::new() };
+    let earlier = earlier.into_iter().filter(|machine| machine.step == step).collect();
     let Adoption { adopted, missing, leftover } = adopt(requests, earlier);
     if !leftover.is_empty() {
         log::info(format!("giving back {} machines of an incomplete group", leftover.len()));
@@ -19,7 +22,7 @@ pub fn get(requests: &[Request], timeout: Duration) -> Result<Vec<Machine>> {
         log::info(format!("asked for {} x {} as {}", request.count, request.machine_type, request.role));
         ids.extend(created.into_iter().map(|machine| machine.id));
     }
-    step::progress(0.5, format!("waiting for {} machines", ids.len()));
+    step::progress(None, format!("waiting for {} machines", ids.len()));
     let running = machines::wait_running(&ids, timeout)?;
     complete(requests, &running)?;
     Ok(running)
@@ -112,6 +115,7 @@ mod tests {
             id: format!("m-{id}"),
             role: "database".into(),
             machine_type: "i4i.large".into(),
+            step: "cluster".into(),
             rack,
             state: state.into(),
             address: String::new(),
@@ -123,7 +127,7 @@ mod tests {
         let machines: Vec<_> = (0..5).map(|n| machine(n, 1, "running")).chain([machine(5, 1, "lost")]).collect();
         let error = complete(&[request(3, 1), request(3, 1)], &machines).unwrap_err();
         assert_eq!(error.message, "asked for 6 x i4i.large as database, and 5 of them run");
-        assert_eq!(error.kind, wfe_sdk::kind::INFRASTRUCTURE);
+        assert_eq!(error.kind, crate::kind::INFRASTRUCTURE);
     }
 
     #[test]
