@@ -76,7 +76,11 @@ fn contract_core_module() {
     assert_snapshot!(run("contract_core_module"), @r#"
     exit code 2
     --- stderr
-    error: plugin `./guest.wasm`: not a WebAssembly component that this wfe can run: failed to parse WebAssembly module: attempted to parse a wasm module with a component parser
+    error: plugin `./guest.wasm`: it is a WebAssembly module and no component: build it for the target wasm32-wasip2
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -87,6 +91,10 @@ fn contract_describe_asks() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: does not describe itself: `clock/clock.now` was called while the plugin described itself (infrastructure, plugin-broken)
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -97,6 +105,10 @@ fn contract_describes_nothing() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: describes itself in a way that cannot be read: expected value at line 1 column 1
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -107,6 +119,10 @@ fn contract_empty() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: does not export `wfe:step/plugin@0.1.0`
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -117,6 +133,10 @@ fn contract_foreign_import() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: imports `wasi:cli/environment@0.2.0` `get-arguments`, which this wfe does not have
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -127,6 +147,10 @@ fn contract_future_function() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: imports `wfe:clock/clock@0.1.0` `sleep-until`, which this wfe does not have
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -137,6 +161,10 @@ fn contract_future_version() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: imports `wfe:clock/clock@9.0.0` `now`, which this wfe does not have
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -147,6 +175,10 @@ fn contract_no_describe() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: `wfe:step/plugin@0.1.0` has no `describe`
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -157,6 +189,10 @@ fn contract_no_run() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: cannot be run: it exports no `run`
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -230,6 +266,10 @@ fn limits_endless_describe() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: does not describe itself: it computed for five seconds without a call
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 

@@ -103,6 +103,9 @@ pub struct BackendArgs {
     /// An address of the existing cluster, with `--backend static`; may be repeated.
     #[arg(long = "contact-point", value_name = "HOST[:PORT]")]
     pub contact_points: Vec<String>,
+    /// Who logs in, with `--backend static`; the password is taken from the environment variable WFE_PASSWORD.
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
     /// Faults that the simulated world has, as a YAML file.
     #[arg(long, value_name = "FILE")]
     pub faults: Option<PathBuf>,

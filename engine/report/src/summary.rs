@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use wfe_core::event::ResourceState;
+use wfe_core::ledger::MACHINE;
+
 use crate::document::Document;
 use crate::sections::{Table, disk_table, limits_table, measurements_table};
 
@@ -30,11 +33,28 @@ pub fn summary(document: &Document, report: &str) -> String {
             let _ = writeln!(text, "  - {}", plain(reason));
         });
     }
+    text += &left(document);
     for table in [limits_table(document), measurements_table(document), disk_table(document)] {
         draw(&mut text, &table);
     }
     let _ = writeln!(text, "\nReport: {}", plain(report));
     simulated(&mut text);
+    text
+}
+
+/// The machines that are still there, and cost money.
+fn left(document: &Document) -> String {
+    let mut text = String::new();
+    for (state, word) in [(ResourceState::Kept, "Kept, as --keep asks"), (ResourceState::Leaked, "NOT GIVEN BACK")] {
+        let machines = document.resources.iter().filter(|resource| resource.kind == MACHINE && resource.state == state);
+        let hourly: Option<f64> = machines.clone().map(|machine| machine.hourly_usd).sum();
+        let cost = hourly.filter(|hourly| *hourly > 0.0);
+        let cost = cost.map_or(String::new(), |usd| format!("; {usd:.2} US dollars an hour"));
+        let ids: Vec<String> = machines.map(|machine| plain(&machine.id)).collect();
+        if !ids.is_empty() {
+            let _ = writeln!(text, "{word}: {}{cost}", ids.join(", "));
+        }
+    }
     text
 }
 

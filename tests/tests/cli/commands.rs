@@ -119,8 +119,10 @@ fn validate_as_json_says_the_same() {
     assert_eq!(output.status.code(), Some(2));
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(said["valid"], false);
-    assert_eq!(said["files"][0]["diagnostics"].as_array().map(Vec::len), Some(6), "{said:#}");
-    assert_eq!(said["files"].as_array().map(Vec::len), Some(1), "{said:#}");
+    let [bad, quick] = &said["files"].as_array().unwrap()[..] else { panic!("{said:#}") };
+    assert_eq!((&bad["file"], &bad["ok"]), (&"bad.yaml".into(), &false.into()), "{said:#}");
+    assert_eq!(bad["diagnostics"].as_array().map(Vec::len), Some(6), "{said:#}");
+    assert_eq!((&quick["file"], &quick["ok"], &quick["steps"]), (&"quick.yaml".into(), &true.into(), &3.into()));
 }
 
 #[test]
@@ -315,7 +317,7 @@ fn wrong_requests_are_exit_code_2_and_leave_nothing() {
         &["--contact-point", "127.0.0.1:9042"],
         &["--backend", "local", "--faults", "faults.yaml"],
         &["--faults", "none.yaml"],
-        &["--faults", "quick.yaml"],
+        &["--user", "me"],
         &["--keep", "maybe"],
     ];
     for arguments in wrong {
@@ -384,15 +386,8 @@ fn wrong_requests_are_exit_code_2_and_leave_nothing() {
     --faults none.yaml
     error: none.yaml cannot be read: No such file or directory (os error 2)
 
-    --faults quick.yaml
-    error: quick.yaml: error: line 1 column 1: expected sequence start
-     --> <input>:1:1
-      |
-    1 | name: quick
-      | ^ expected sequence start
-    2 | inputs:
-    3 |   rate: { type: rate, default: 5000/s }
-      |
+    --user me
+    error: --user is for --backend static
 
     --keep maybe
     error: invalid value 'maybe' for '--keep <KEEP>'

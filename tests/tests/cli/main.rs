@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
 
+mod bad_input;
 mod commands;
+mod ending;
 mod place;
 mod rehearsal;
 mod resume;

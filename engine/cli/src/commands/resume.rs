@@ -11,11 +11,17 @@ use crate::failure::Failure;
 use crate::workflow::{choice_of, directory_of, prepare};
 use crate::{backends, commands, progress, runtime, signals};
 
-/// Resumes a run; answers the exit code of its verdict.
+/// Resumes a run; answers the exit code of its verdict. Of a run that is over, the reports are made: its process may have
+/// died before it made them.
 pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
     let contents = journal::read(&directory)?;
     let state = RunState::fold(&contents.entries).map_err(|e| Failure::journal(&directory, &e))?;
+    if let Some(ended) = &state.ended {
+        errln!("notice: the run is over, with verdict {}: its reports are made again", ended.verdict.word());
+        commands::report::make(&directory, &contents.entries, &state, args.json)?;
+        return Ok(commands::run::exit_code(&state));
+    }
     let started = state.started;
     let name = BackendName::from_str(&started.backend, false)
         .map_err(|_| Failure::request(format!("the run's backend `{}` is not known to this wfe", started.backend)))?;
@@ -26,12 +32,14 @@ pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
         let base = directory_of(started.file.as_ref());
         let ready = prepare(&copy, &copy.display().to_string(), base, &choice).await?;
         let telemetry_ms = commands::run::telemetry_ms(started.simulated);
-        let reporters = progress::reporters(started.simulated);
+        let left = signals::Left::default();
+        let mut reporters = progress::reporters(started.simulated);
+        reporters.push(left.reporter());
         let run = Run::resume(directory, ready.plan, ready.plugins, backend, telemetry_ms, reporters).await?;
         if contents.torn_bytes > 0 {
             errln!("notice: the journal's last line was torn ({} bytes) and is dropped", contents.torn_bytes);
         }
-        let finished = run.carry_out(signals::listen(started.simulated)).await?;
+        let finished = run.carry_out(signals::listen(started.simulated, left)).await?;
         commands::run::report(&finished, args.json)
     })
 }

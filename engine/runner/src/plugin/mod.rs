@@ -56,7 +56,7 @@ impl Plugins {
             }
             let bytes = match (builtin::find(source), is_plugin_file(source)) {
                 (Some(bytes), _) => bytes.to_vec(),
-                (None, true) => read(source, &base.join(source))?,
+                (None, true) => read(source, &base.join(source.trim_start_matches("./")))?,
                 (None, false) => continue,
             };
             plugins.loaded.insert(source.to_owned(), Arc::new(load(source, &bytes).await?));
@@ -113,6 +113,7 @@ fn read(source: &str, path: &Path) -> Result<Vec<u8>, PluginError> {
 /// Compiles, links and describes one component.
 pub async fn load(name: &str, bytes: &[u8]) -> Result<Loaded, PluginError> {
     let fail = |message: String| PluginError { plugin: name.into(), message };
+    is_component(bytes).map_err(fail)?;
     let engine = engine::shared().map_err(fail)?;
     let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let component = cache::load(&engine, bytes, &digest)
@@ -125,6 +126,17 @@ pub async fn load(name: &str, bytes: &[u8]) -> Result<Loaded, PluginError> {
     let pre = linker.instantiate_pre(&component).map_err(|e| fail(format!("cannot be linked: {e:#}")))?;
     let description = describe(&pre).await.map_err(fail)?;
     Ok(Loaded { facts, description, pre })
+}
+
+/// Tells what is no component by its first bytes, in words that whoever named the file understands.
+fn is_component(bytes: &[u8]) -> Result<(), String> {
+    match bytes {
+        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => {
+            Err("it is a WebAssembly module and no component: build it for the target wasm32-wasip2".into())
+        }
+        [0, b'a', b's', b'm', ..] => Ok(()),
+        _ => Err("it is no WebAssembly file".into()),
+    }
 }
 
 /// Asks the plugin for its kinds of step; no capability is there while it answers.

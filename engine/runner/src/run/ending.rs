@@ -108,7 +108,7 @@ impl Run {
         let left = if keep { Ok(BTreeSet::new()) } else { self.left_over(&live).await? };
         for machine in &live {
             let (state, reason) = match (&left, &refused) {
-                _ if keep => (ResourceState::Kept, Some("kept as asked by --keep".to_owned())),
+                _ if keep => (ResourceState::Kept, Some("as asked by --keep".to_owned())),
                 (Ok(left), _) if !left.contains(&machine.id) => (ResourceState::Deleted, None),
                 (_, Some(error)) => (ResourceState::Leaked, Some(error.message.clone())),
                 (Ok(_), None) => (ResourceState::Leaked, Some("still listed after it was terminated".to_owned())),
