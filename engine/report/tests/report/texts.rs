@@ -14,6 +14,8 @@ fn the_terminal_shows_what_decided() {
       - i-0003 may still exist: the cloud does not answer
       - step `grow` failed: node-3 did not join
       - `steady` breaks read.p99 <= 10ms
+    Kept, as --keep asks: i-0004; 0.17 US dollars an hour
+    NOT GIVEN BACK: i-0003; 0.17 US dollars an hour
 
     What the workflow asks for
       Step    Rule                             Result                                 Value  Where
