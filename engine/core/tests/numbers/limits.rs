@@ -143,5 +143,8 @@ proptest! {
 fn stretches_that_are_longer_than_asked_are_told() {
     let results = check(&[p99(10.0, Some(1)), p99(10.0, Some(10_000))], &recording(steady(100)), 100_000);
     let places: Vec<&str> = results[..2].iter().map(|result| result.place.as_str()).collect();
-    insta::assert_snapshot!(places.join("\n"), @"");
+    insta::assert_snapshot!(places.join("\n"), @r#"
+    worst from 0:00:00 to 0:00:10; in stretches of 10s, the shortest that were recorded
+    worst from 0:00:00 to 0:00:10
+    "#);
 }
