@@ -10,12 +10,12 @@ use crate::{Result, debian, root};
 pub const ENGINE: [&str; 6] = ["wfe", "wfe-runner", "wfe-sim", "wfe-live", "wfe-report", "wfe-tests"];
 /// The packages without it.
 const LIGHT: [&str; 2] = ["wfe-core", "xtask"];
-/// What the tests need beside Rust, with the Debian packages that have it and whether it is there: a real Cassandra needs
-/// Java and Maven, the report a browser.
-const PROGRAMS: [(&str, fn() -> bool); 3] = [
-    ("openjdk-17-jre-headless", || is_java(&said_by("java", "-version"))),
-    ("maven", || !said_by("mvn", "--version").is_empty()),
-    ("chromium", || !said_by("chromium", "--version").is_empty()),
+/// What the tests need beside Rust: a real Cassandra needs Java and Maven, the report a browser. Each with the argument
+/// for which it says its version, and the Debian package that has it.
+const PROGRAMS: [(&str, &str, &str); 3] = [
+    ("java", "-version", "openjdk-17-jre-headless"),
+    ("mvn", "--version", "maven"),
+    ("chromium", "--version", "chromium"),
 ];
 
 /// Runs all checks, each even when one before it failed; the error lists what failed.
@@ -104,7 +104,13 @@ fn install_programs() -> Result {
 
 /// The packages of the programs that are not there.
 fn missing() -> Vec<&'static str> {
-    PROGRAMS.iter().filter(|(_, is_there)| !is_there()).map(|(package, _)| *package).collect()
+    let lacking = PROGRAMS.iter().filter(|(program, argument, _)| !is_there(program, argument));
+    lacking.map(|(_, _, package)| *package).collect()
+}
+
+fn is_there(program: &str, argument: &str) -> bool {
+    let said = said_by(program, argument);
+    if program == "java" { is_java(&said) } else { !said.is_empty() }
 }
 
 /// What a program says of itself; nothing when it does not start.
