@@ -53,11 +53,14 @@ pub enum Command {
     },
 }
 
+/// Where runs are kept when nobody says where.
+pub const RUNS: &str = ".wfe/runs";
+
 /// Where runs are kept.
 #[derive(Debug, Clone, Args)]
 pub struct RunsDir {
     /// The directory of runs.
-    #[arg(long, value_name = "DIR", default_value = ".wfe/runs")]
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs_dir: PathBuf,
 }
 

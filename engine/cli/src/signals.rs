@@ -1,5 +1,6 @@
 //! Ctrl-C and SIGTERM: the first asks for an orderly end with `finally`, the second ends the process at once.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -10,28 +11,42 @@ use wfe_core::{Entry, Event};
 use wfe_runner::recorder::Reporter;
 use wfe_runner::run::Cancel;
 
+use crate::args::RUNS;
+
 /// The exit code of a cancelled process.
 const CANCELLED: i32 = 130;
 
-/// What a run that ends at once leaves behind: the run's id, and the machines that may exist.
-#[derive(Clone, Default)]
-pub struct Left(Arc<Mutex<(String, Vec<String>)>>);
+/// What a run that ends at once leaves behind.
+#[derive(Clone)]
+pub struct Left {
+    /// What `wfe resume` has to be told to find the directory of runs.
+    option: String,
+    /// The run's id, and the machines that may exist.
+    known: Arc<Mutex<(String, Vec<String>)>>,
+}
 
 impl Left {
+    /// Of a run in that directory of runs nothing is known yet.
+    pub fn new(runs: &Path) -> Self {
+        let option = match runs == Path::new(RUNS) {
+            true => String::new(),
+            false => format!(" --runs-dir {}", runs.display()),
+        };
+        Self { option, known: Arc::default() }
+    }
+
     /// Keeps this up to date with the run's events.
     pub fn reporter(&self) -> Box<dyn Reporter> {
         Box::new(self.clone())
     }
 
     fn tell(&self) -> String {
-        let (run, machines) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (run, machines) = &*self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let machines = match &machines[..] {
             [] => "no machine of it is known".to_owned(),
             machines => format!("these machines may still exist: {}", machines.join(", ")),
         };
-        format!(
-            "ended at once; {machines}\n`wfe resume {run}` carries on with the clean-up (add --runs-dir if you gave one)"
-        )
+        format!("ended at once; {machines}\n`wfe resume {run}{}` carries on with the clean-up", self.option)
     }
 }
 
@@ -44,7 +59,7 @@ impl Reporter for Left {
         };
         if concerns {
             let live = state.ledger.live(MACHINE).map(|machine| machine.id.clone()).collect();
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (state.started.run.clone(), live);
+            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = (state.started.run.clone(), live);
         }
     }
 }

@@ -4,22 +4,9 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::{env, fs};
 
-use crate::support::{Place, alone, one_node, pause, processes_of, signal};
+use serde_json::Value;
 
-#[test]
-fn a_port_in_use() {
-    let _alone = alone();
-    let place = Place::new(&one_node(""));
-    // The run chooses its addresses by itself; this takes the port of all of them.
-    let taken = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 7000)).expect("no other Cassandra runs on this machine");
-    let output = place.run(&[]);
-    drop(taken);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{said}");
-    let reason = place.result()["reasons"][0].as_str().unwrap().to_owned();
-    assert!(reason.starts_with("step `cluster` failed: port 7000 of 127."), "{reason}");
-    assert!(reason.contains(" is in use: end the process that listens there"), "{reason}");
-}
+use crate::support::{Place, alone, one_node, pause, processes_of, signal};
 
 const GROW: &str = "  grow:
     needs: [cluster]
@@ -27,6 +14,26 @@ const GROW: &str = "  grow:
     with: { add: [{ count: 1, type: i4i.large }] }
     grants: { cloud: { types: [i4i.large], machines: 1 } }
 ";
+
+/// Another process takes the port of the second node while the first one starts.
+#[test]
+fn a_port_in_use() {
+    let _alone = alone();
+    let place = Place::new(&one_node(GROW));
+    let mut started = place.start();
+    started.wait_for("cluster: cluster");
+    let machine = fs::read(place.the_run().join("machines/database-1/machine.json")).unwrap();
+    let machine: Value = serde_json::from_slice(&machine).unwrap();
+    let first: Ipv4Addr = machine["machine"]["address"].as_str().unwrap().parse().unwrap();
+    let second = Ipv4Addr::from(u32::from(first) + 1);
+    let _taken = TcpListener::bind((second, 9042)).unwrap();
+    let (code, said) = started.end(60);
+    assert_eq!(code, Some(4), "{said}");
+    let reason = place.result()["reasons"][0].as_str().unwrap().to_owned();
+    let wanted = format!("step `grow` failed: port 9042 of {second} is in use: end the process that listens there");
+    assert!(reason.starts_with(&wanted), "{reason}");
+    assert_eq!(place.nodes(), Vec::<u32>::new());
+}
 
 #[test]
 fn a_node_that_is_killed_while_it_joins() {

@@ -32,7 +32,7 @@ pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
         let base = directory_of(started.file.as_ref());
         let ready = prepare(&copy, &copy.display().to_string(), base, &choice).await?;
         let telemetry_ms = commands::run::telemetry_ms(started.simulated);
-        let left = signals::Left::default();
+        let left = signals::Left::new(&args.run.runs.runs_dir);
         let mut reporters = progress::reporters(started.simulated);
         reporters.push(left.reporter());
         let run = Run::resume(directory, ready.plan, ready.plugins, backend, telemetry_ms, reporters).await?;

@@ -38,7 +38,7 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
 
 async fn begin(ready: Ready, backend: Arc<dyn Backend>, options: Options) -> Result<Finished, Failure> {
     let simulated = backend.facts().simulated;
-    let left = signals::Left::default();
+    let left = signals::Left::new(&options.runs);
     let mut reporters = progress::reporters(simulated);
     reporters.push(left.reporter());
     let run = Run::begin(ready.plan, ready.plugins, backend, options, reporters).await?;
