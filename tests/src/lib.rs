@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::watch;
+use wfe_core::Millis;
 use wfe_core::diagnostic::Source;
 use wfe_core::event::Keep;
 use wfe_core::plan::{Choice, Plan};
@@ -75,29 +78,59 @@ fn options(planned: &Planned, runs: &Path, seed: u64) -> Options {
     }
 }
 
-/// Rehearses a plan in a new directory under `runs`.
-pub fn rehearse(planned: &Planned, runs: &Path, seed: u64) -> Finished {
-    rehearse_with(planned, runs, seed, Faults::default())
+/// What happens to a rehearsal from outside.
+#[derive(Debug, Clone, Default)]
+pub struct Trouble {
+    /// The faults of its world.
+    pub faults: Faults,
+    /// When somebody asks it to end, milliseconds of its own time.
+    pub cancelled_at: Option<Millis>,
 }
 
-/// Rehearses a plan in a world with faults.
-pub fn rehearse_with(planned: &Planned, runs: &Path, seed: u64, faults: Faults) -> Finished {
+impl Trouble {
+    /// Somebody asks at that moment; the run is at `now`.
+    fn cancel(&self, now: Millis) -> Cancel {
+        let Some(at) = self.cancelled_at else { return Cancel::never() };
+        let (sender, receiver) = watch::channel(None);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(at.saturating_sub(now))).await;
+            sender.send_replace(Some("Ctrl-C".to_owned()));
+        });
+        Cancel::new(receiver)
+    }
+}
+
+/// Rehearses a plan in a new directory under `runs`.
+pub fn rehearse(planned: &Planned, runs: &Path, seed: u64) -> Finished {
+    rehearse_in(planned, runs, seed, &Trouble::default())
+}
+
+/// Rehearses a plan that meets with trouble.
+pub fn rehearse_in(planned: &Planned, runs: &Path, seed: u64, trouble: &Trouble) -> Finished {
     let Planned { plan, plugins, .. } = planned.clone();
     let options = options(planned, runs, seed);
     rehearsal().block_on(async {
-        let run = Run::begin(plan, plugins, Arc::new(Sim::new(faults)), options, Vec::new()).await;
-        run.expect("the run begins").carry_out(Cancel::never()).await.expect("the run ends")
+        let sim = Arc::new(Sim::new(trouble.faults.clone()));
+        let run = Run::begin(plan, plugins, sim, options, Vec::new()).await.expect("the run begins");
+        run.carry_out(trouble.cancel(0)).await.expect("the run ends")
     })
 }
 
 /// Carries on with the run in a directory, as `wfe resume` does.
 pub fn resume(planned: &Planned, directory: &Path) -> Result<Finished, String> {
+    resume_in(planned, directory, &Trouble::default())
+}
+
+/// Carries on with a run that meets with trouble, the same as before.
+pub fn resume_in(planned: &Planned, directory: &Path, trouble: &Trouble) -> Result<Finished, String> {
     let Planned { plan, plugins, .. } = planned.clone();
+    let entries = journal::read(directory).map_err(|e| e.to_string())?.entries;
+    let now = entries.last().map_or(0, |entry| entry.at);
     rehearsal().block_on(async {
-        let backend = Arc::new(Sim::new(Faults::default()));
+        let sim = Arc::new(Sim::new(trouble.faults.clone()));
         let resumption = Resumption { telemetry_ms: 60_000, ..Resumption::default() };
-        let run = Run::resume(directory.into(), plan, plugins, backend, resumption).await;
-        run.map_err(|e| e.to_string())?.carry_out(Cancel::never()).await.map_err(|e| e.to_string())
+        let run = Run::resume(directory.into(), plan, plugins, sim, resumption).await;
+        run.map_err(|e| e.to_string())?.carry_out(trouble.cancel(now)).await.map_err(|e| e.to_string())
     })
 }
 
@@ -135,7 +168,8 @@ pub fn named() -> insta::internals::SettingsBindDropGuard {
 }
 
 /// What differs from run to run, and the name that stands for it.
-const NAMES: [(&str, &str); 7] = [
+const NAMES: [(&str, &str); 8] = [
+    (r"process \d+ on [^ ]+, since [^ ]+Z", "process [pid] on [host], since [wall time]"),
     (r"/[^ \n]*/\.tmp[A-Za-z0-9]+", "[directory]"),
     (r"([a-z-]+)-\d{8}-\d{6}-[A-Za-z0-9]{4}", "$1-[stamp]"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(\d{3}Z)?", "[wall time]"),

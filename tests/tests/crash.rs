@@ -9,10 +9,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::Value;
 use wfe_core::event::ResourceState;
 use wfe_runner::journal;
 use wfe_runner::run::WORKFLOW;
-use wfe_tests::{Planned, planned, rehearse, repository, result, resume};
+use wfe_tests::{Planned, Trouble, planned, rehearse, rehearse_in, repository, result, resume, resume_in};
 
 /// A run's directory as a process leaves it that is killed when its journal holds these bytes.
 fn killed(directory: &Path, journal: &[u8], planned: &Planned) {
@@ -24,11 +25,66 @@ fn killed(directory: &Path, journal: &[u8], planned: &Planned) {
 #[test]
 fn elasticity_killed_at_every_entry() {
     let text = fs::read_to_string(repository().join("workflows/elasticity.yaml")).unwrap();
-    let planned = planned(&text, &[]);
-    let runs = tempfile::tempdir().unwrap();
-    let whole = rehearse(&planned, runs.path(), 7);
-    let expected = result(&whole);
+    let expected = killed_at_every_entry(&planned(&text, &[]), &Trouble::default());
     assert_eq!(expected["verdict"], "pass", "{expected:#}");
+}
+
+/// Two attempts of two steps, each because a machine was lost; a load beside them; and somebody ends the run while it is
+/// measured for the second time.
+#[test]
+fn retries_faults_and_a_cancelled_load_killed_at_every_entry() {
+    let lost = |machine: &str, at: u32| serde_json::json!({ "machine-lost": { "machine": machine, "at": at } });
+    let faults = serde_json::from_value(serde_json::json!([lost("i-0002", 20), lost("i-0008", 190)])).unwrap();
+    let trouble = Trouble { faults, cancelled_at: Some(600_123) };
+    let expected = killed_at_every_entry(&planned(ROUGH, &[]), &trouble);
+    assert_eq!(expected["verdict"], "cancelled", "{expected:#}");
+    let steps = expected["steps"].as_array().unwrap();
+    let standing: Vec<_> = steps.iter().map(|step| (&step["id"], &step["status"], &step["attempts"])).collect();
+    let standing = serde_json::to_string(&standing).unwrap().replace("\"", "");
+    insta::assert_snapshot!(standing, @"[[cluster,succeeded,2],[traffic,succeeded,1],[grow,succeeded,2],[growth,succeeded,1],[after,failed,1],[quiet,succeeded,1],[report,succeeded,1]]");
+}
+
+const ROUGH: &str = "\
+name: rough
+steps:
+  cluster:
+    uses: provision
+    with:
+      database: scylla 2025.2
+      nodes: [{ count: 3, type: i4i.large, racks: 3 }]
+      loaders: { count: 1, type: c6i.2xlarge }
+    grants: { cloud: { types: [i4i.large, c6i.2xlarge], machines: 8 } }
+    retry: { attempts: 2, backoff: 10s }
+  traffic:
+    needs: [cluster]
+    uses: load
+    background: true
+    with: { mix: { write: 1, read: 1 }, rate: 5000/s, rows: 100000 }
+  grow:
+    needs: [traffic]
+    uses: grow-cluster
+    with: { add: [{ count: 1, type: i4i.large, racks: 1 }] }
+    grants: { cloud: { types: [i4i.large], machines: 2 } }
+    retry: { attempts: 2, backoff: 5s }
+  growth:
+    needs: [traffic]
+    uses: measure
+    during: grow
+    limits: { read.p99: <= 10ms }
+  after:
+    needs: [grow, traffic]
+    uses: measure
+    with: { for: 1h }
+finally:
+  quiet: { uses: wait-stable, with: { hold: 10s } }
+  report: { needs: [quiet], uses: report }
+";
+
+/// Kills a rehearsal after every entry of its journal and resumes it; answers the result, which is always the same.
+fn killed_at_every_entry(planned: &Planned, trouble: &Trouble) -> Value {
+    let runs = tempfile::tempdir().unwrap();
+    let whole = rehearse_in(planned, runs.path(), 7, trouble);
+    let expected = result(&whole);
     let journal = fs::read(whole.directory.join(journal::FILE)).unwrap();
     let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
     let next = AtomicUsize::new(1);
@@ -40,23 +96,34 @@ fn elasticity_killed_at_every_entry() {
                     if kept >= lines.len() {
                         return;
                     }
-                    let mut left: Vec<u8> = lines[..kept].concat();
-                    if kept.is_multiple_of(3) {
-                        left.extend(&lines[kept][..lines[kept].len() / 2]);
-                    }
                     let directory = runs.path().join(format!("killed-{kept}"));
-                    killed(&directory, &left, &planned);
-                    let resumed =
-                        resume(&planned, &directory).unwrap_or_else(|e| panic!("killed after entry {kept}: {e}"));
-                    let found = result(&resumed);
-                    assert!(found == expected, "killed after entry {kept}:\n{found:#}\ninstead of\n{expected:#}");
-                    let left = resumed.state.ledger.resources().filter(|r| r.state != ResourceState::Deleted);
-                    assert_eq!(left.count(), 0, "killed after entry {kept}");
+                    resumed_after(kept, &lines, &directory, planned, trouble, &expected);
                     fs::remove_dir_all(&directory).unwrap();
                 }
             });
         }
     });
+    expected
+}
+
+fn resumed_after(
+    kept: usize,
+    lines: &[&[u8]],
+    directory: &Path,
+    planned: &Planned,
+    trouble: &Trouble,
+    expected: &Value,
+) {
+    let mut left: Vec<u8> = lines[..kept].concat();
+    if kept.is_multiple_of(3) {
+        left.extend(&lines[kept][..lines[kept].len() / 2]);
+    }
+    killed(directory, &left, planned);
+    let resumed = resume_in(planned, directory, trouble).unwrap_or_else(|e| panic!("killed after entry {kept}: {e}"));
+    let found = result(&resumed);
+    assert!(found == *expected, "killed after entry {kept}:\n{found:#}\ninstead of\n{expected:#}");
+    let left = resumed.state.ledger.resources().filter(|r| r.state != ResourceState::Deleted);
+    assert_eq!(left.count(), 0, "killed after entry {kept}");
 }
 
 /// A resumed plugin that gets a number which differs in its last bit asks something else than it did.

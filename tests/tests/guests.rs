@@ -111,6 +111,10 @@ fn check_wrong_type() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: cannot check parameters: failed to convert function to given type: type mismatch with parameters: expected 3-tuple, found 1-tuple
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -156,7 +160,11 @@ fn contract_core_module() {
     assert_snapshot!(run("contract_core_module"), @r#"
     exit code 2
     --- stderr
-    error: plugin `./guest.wasm`: not a WebAssembly component that this wfe can run: failed to parse WebAssembly module: attempted to parse a wasm module with a component parser
+    error: plugin `./guest.wasm`: it is a WebAssembly module and no component: build it for the target wasm32-wasip2
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -167,6 +175,10 @@ fn contract_describe_asks() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: does not describe itself: `clock/clock.now` was called while the plugin described itself (infrastructure, plugin-broken)
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -177,6 +189,10 @@ fn contract_describes_nothing() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: describes itself in a way that cannot be read: expected value at line 1 column 1
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -187,6 +203,10 @@ fn contract_empty() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: does not export `wfe:step/plugin@0.1.0`
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -197,6 +217,10 @@ fn contract_foreign_import() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: imports `wasi:cli/environment@0.2.0` `get-arguments`, which this wfe does not have
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -207,6 +231,10 @@ fn contract_future_function() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: imports `wfe:clock/clock@0.1.0` `sleep-until`, which this wfe does not have
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -217,6 +245,10 @@ fn contract_future_version() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: imports `wfe:clock/clock@9.0.0` `now`, which this wfe does not have
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -227,6 +259,10 @@ fn contract_no_describe() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: `wfe:step/plugin@0.1.0` has no `describe`
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -237,6 +273,10 @@ fn contract_no_run() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: cannot be run: it exports no `run`
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -310,6 +350,10 @@ fn limits_endless_describe() {
     exit code 2
     --- stderr
     error: plugin `./guest.wasm`: does not describe itself: it computed for five seconds without a call
+     --> guest.yaml:4:11
+      |
+    4 |     uses: ./guest.wasm
+      |           ^^^^^^^^^^^^
     "#);
 }
 
@@ -508,15 +552,15 @@ fn grants_machines_too_many() {
     --- stdout
     SIMULATED: all numbers come from a model, nothing ran on real machines
     INFRASTRUCTURE  guest on sim, 0:00:00
-    Step `step` failed: `step` is granted 4 machines, has made 0 and asks for 5 more.
+    Step `step` failed: `step` is granted 4 machines, has 0 and asks for 5 more.
 
     Report: [directory]/.wfe/runs/guest-[stamp]/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines
     --- stderr
      0:00:00  run guest-[stamp] begins on sim (SIMULATED)
      0:00:00  step: started
-     0:00:00  step: cloud/machines.create answered (denied, not-granted): `step` is granted 4 machines, has made 0 and asks for 5 more
-     0:00:00  step: FAILED (denied, not-granted): `step` is granted 4 machines, has made 0 and asks for 5 more
+     0:00:00  step: cloud/machines.create answered (denied, not-granted): `step` is granted 4 machines, has 0 and asks for 5 more
+     0:00:00  step: FAILED (denied, not-granted): `step` is granted 4 machines, has 0 and asks for 5 more
      0:00:00  finally
      0:00:00  verdict: infrastructure
     "#);

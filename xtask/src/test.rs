@@ -10,8 +10,13 @@ use crate::{Result, debian, root};
 pub const ENGINE: [&str; 6] = ["wfe", "wfe-runner", "wfe-sim", "wfe-live", "wfe-report", "wfe-tests"];
 /// The packages without it.
 const LIGHT: [&str; 2] = ["wfe-core", "xtask"];
-/// What the tests on a real Cassandra need, with the Debian packages that have it.
-const PROGRAMS: [(&str, &str); 2] = [("java", "openjdk-17-jre-headless"), ("mvn", "maven")];
+/// What the tests need beside Rust: a real Cassandra needs Java and Maven, the report a browser. Each with the argument
+/// for which it says its version, and the Debian package that has it.
+const PROGRAMS: [(&str, &str, &str); 3] = [
+    ("java", "-version", "openjdk-17-jre-headless"),
+    ("mvn", "--version", "maven"),
+    ("chromium", "--version", "chromium"),
+];
 
 /// Runs all checks, each even when one before it failed; the error lists what failed.
 pub fn test() -> Result {
@@ -82,17 +87,56 @@ fn report(name: &str, outcome: Result) -> bool {
 
 /// Installs what is missing where that is possible: as root on Debian.
 fn install_programs() -> Result {
-    let missing: Vec<&str> =
-        PROGRAMS.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
+    let missing = missing();
     if missing.is_empty() {
         return Ok(());
     }
     if !debian::can_install() {
-        return Err(format!("the tests on a real Cassandra need {0}: apt-get install {0}", missing.join(" ")).into());
+        return Err(format!("the tests need {0}: apt-get install {0}", missing.join(" ")).into());
     }
-    debian::install(&missing)
+    debian::install(&missing)?;
+    let left = self::missing();
+    match left.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{} is installed, but another one is first on the path", left.join(" ")).into()),
+    }
 }
 
-fn is_there(program: &str) -> bool {
-    Command::new(program).arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+/// The packages of the programs that are not there.
+fn missing() -> Vec<&'static str> {
+    let lacking = PROGRAMS.iter().filter(|(program, argument, _)| !is_there(program, argument));
+    lacking.map(|(_, _, package)| *package).collect()
+}
+
+fn is_there(program: &str, argument: &str) -> bool {
+    let said = said_by(program, argument);
+    if program == "java" { is_java(&said) } else { !said.is_empty() }
+}
+
+/// What a program says of itself; nothing when it does not start.
+fn said_by(program: &str, argument: &str) -> String {
+    let output = Command::new(program).arg(argument).stdin(Stdio::null()).output();
+    output
+        .map_or(String::new(), |output| String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+/// Whether that is said by a Java on which the tests' Cassandra runs.
+fn is_java(said: &str) -> bool {
+    let version = said.split_once(" version \"").and_then(|(_, rest)| rest.split(['.', '-', '"']).next());
+    version == Some("17")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_java;
+
+    #[test]
+    fn java_of_another_version_is_not_taken() {
+        assert!(is_java("Picked up X\nopenjdk version \"17.0.15\" 2025-04-15\n"));
+        assert!(is_java("openjdk version \"17\" 2021-09-14"));
+        for other in ["", "java version \"1.8.0_402\"", "openjdk version \"11.0.2\"", "openjdk version \"21-ea\" 2023"]
+        {
+            assert!(!is_java(other), "{other}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The command line as the user typed it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -59,12 +59,24 @@ pub enum Command {
     },
 }
 
+/// Where runs are kept when nobody says where.
+pub const RUNS: &str = ".wfe/runs";
+
 /// Where runs are kept.
 #[derive(Debug, Clone, Args)]
 pub struct RunsDir {
     /// The directory of runs.
-    #[arg(long, value_name = "DIR", default_value = ".wfe/runs")]
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs_dir: PathBuf,
+}
+
+/// What a command has to be told besides a run's name to find it in that directory of runs; begins with a space.
+pub fn runs_option(runs: &Path) -> String {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
+    match absolute(runs) == absolute(Path::new(RUNS)) {
+        true => String::new(),
+        false => format!(" --runs-dir {}", runs.display()),
+    }
 }
 
 /// What decides the values of a workflow.
@@ -109,6 +121,9 @@ pub struct BackendArgs {
     /// An address of the existing cluster, with `--backend static`; may be repeated.
     #[arg(long = "contact-point", value_name = "HOST[:PORT]")]
     pub contact_points: Vec<String>,
+    /// Who logs in, with `--backend static`; the password is taken from the environment variable WFE_PASSWORD.
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
     /// Faults that the simulated world has, as a YAML file.
     #[arg(long, value_name = "FILE")]
     pub faults: Option<PathBuf>,

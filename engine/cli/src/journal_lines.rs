@@ -1,6 +1,7 @@
 //! One line of text for each event that people care about.
 
-use wfe_core::event::Outcome;
+use wfe_core::error::kind;
+use wfe_core::event::{ENGINE, Outcome};
 use wfe_core::{Entry, Event, Millis};
 
 /// A moment or a stretch of the run's time as `h:mm:ss`.
@@ -51,6 +52,10 @@ pub fn line(entry: &Entry) -> Option<String> {
 /// What a call tells people.
 fn said(step: &str, name: &str, arguments: &serde_json::Value, error: Option<&wfe_core::CallError>) -> Option<String> {
     if let Some(error) = error {
+        // What a backend does not know is no news when the engine itself asked.
+        if step == ENGINE && error.kind == kind::UNSUPPORTED {
+            return None;
+        }
         return Some(format!("{step}: {name} answered ({}, {}): {}", error.kind, error.code, error.message));
     }
     match name {

@@ -1,14 +1,16 @@
 //! From a workflow's file to a plan with its plugins.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use wfe_core::backend::Offers;
-use wfe_core::diagnostic::Source;
+use wfe_core::diagnostic::{Diagnostics, Mistake, Source};
 use wfe_core::event::RunStarted;
 use wfe_core::plan::{Choice, Plan};
 use wfe_core::workflow::Workflow;
-use wfe_runner::plugin::{Plugins, builtin_names};
+use wfe_runner::plugin::{PluginError, Plugins, builtin_names};
 
 use crate::args::{BackendName, ChoiceArgs};
 use crate::backends;
@@ -28,7 +30,8 @@ pub struct Ready {
 /// it.
 pub async fn prepare(file: &Path, shown: &str, choice: &Choice) -> Result<Ready, Failure> {
     let (bytes, source) = read(file, shown)?;
-    let plugins = Plugins::load(&uses(&source), directory_of(file)).await?;
+    let plugins = Plugins::load(&uses(&source), directory_of(file)).await;
+    let plugins = plugins.map_err(|error| unusable(&source, error))?;
     ready(bytes, &source, plugins, choice).await
 }
 
@@ -36,12 +39,13 @@ pub async fn prepare(file: &Path, shown: &str, choice: &Choice) -> Result<Ready,
 pub async fn prepare_again(run: &Path, started: &RunStarted, choice: &Choice) -> Result<Ready, Failure> {
     let file = run.join(wfe_runner::run::WORKFLOW);
     let (bytes, source) = read(&file, &file.display().to_string())?;
-    let plugins = Plugins::load_copies(&uses(&source), run, &started.plugins).await?;
+    let plugins = Plugins::load_copies(&uses(&source), run, &started.plugins).await;
+    let plugins = plugins.map_err(|error| unusable(&source, error))?;
     ready(bytes, &source, plugins, choice).await
 }
 
 fn read(file: &Path, shown: &str) -> Result<(Vec<u8>, Source), Failure> {
-    let bytes = std::fs::read(file).map_err(|e| Failure::request(format!("{shown} cannot be read: {e}")))?;
+    let bytes = whole(file).map_err(|e| Failure::request(format!("{shown} cannot be read: {e}")))?;
     let source = Source::from_bytes(shown, &bytes)?;
     Ok((bytes, source))
 }
@@ -51,11 +55,29 @@ async fn ready(bytes: Vec<u8>, source: &Source, plugins: Plugins, choice: &Choic
     Ok(Ready { plan, plugins, bytes })
 }
 
+/// No workflow is so large: what has no end, such as a device, is not read for ever.
+const MOST_BYTES: u64 = 64 << 20;
+
+fn whole(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(file)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The built-in plugins and the ones in files that the workflow names. Mistakes of the workflow are not told here: the
 /// plan tells all of them at once.
 fn uses(source: &Source) -> BTreeSet<String> {
     let files = Workflow::plugin_files(source).into_iter().map(|file| file.value);
     builtin_names().map(str::to_owned).chain(files).collect()
+}
+
+/// A plugin that cannot be used, told at the place where the workflow names it.
+fn unusable(source: &Source, error: PluginError) -> Failure {
+    let files = Workflow::plugin_files(source);
+    match files.iter().find(|file| file.value.split('#').next() == Some(error.plugin.as_str())) {
+        Some(file) => Diagnostics::of(source, [Mistake::new(file.span, error.to_string())]).into(),
+        None => error.into(),
+    }
 }
 
 /// What the command line chooses.

@@ -73,8 +73,11 @@ pub async fn within<T>(clock: &dyn Clock, ms: u64, answer: impl Future<Output = 
     }
 }
 
+/// What is asked of whoever gave an address at which no database answers.
+pub const WHETHER_THERE: &str = "; is it running, and is this its CQL address?";
+
 fn unreachable(node: SocketAddr, why: impl std::fmt::Display) -> CallError {
-    let message = format!("cannot reach the database at {node}: {why}; is it running, and is this its CQL address?");
+    let message = format!("cannot reach the database at {node}: {why}{WHETHER_THERE}");
     CallError::infrastructure("unreachable", message)
 }
 
@@ -93,7 +96,21 @@ async fn connect(node: SocketAddr, login: Option<&Login>) -> Result<Session, Cal
         .default_execution_profile_handle(profile.into_handle())
         .build()
         .await
-        .map_err(|e| unreachable(node, e))
+        .map_err(|e| refused(&e.to_string(), login).unwrap_or_else(|| unreachable(node, e)))
+}
+
+/// The error of a database that is there and wants another login; none when that is not why it cannot be used.
+fn refused(said: &str, login: Option<&Login>) -> Option<CallError> {
+    let message = match login {
+        None if said.contains("Authentication is required") => {
+            "the database asks for a login: give --user, and the password in WFE_PASSWORD".to_owned()
+        }
+        Some(login) if said.contains("Authentication failed") => {
+            format!("the database does not take the login of `{}`: user or password is wrong", login.user)
+        }
+        _ => return None,
+    };
+    Some(CallError::request("login", message))
 }
 
 /// The beginnings of a session for that login.

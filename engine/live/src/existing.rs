@@ -13,9 +13,10 @@ use serde_json::Value;
 use wfe_core::backend::{Answered, Backend, Clock, Context, Facts, Found, Offers, Run, answer};
 use wfe_core::capability::cloud::Machine;
 use wfe_core::capability::cluster::Node;
+use wfe_core::error::kind;
 use wfe_core::{Call, CallError};
 
-use crate::control::{Control, Login, PATIENCE_MS, within};
+use crate::control::{Control, Login, PATIENCE_MS, WHETHER_THERE, within};
 use crate::load::{KEYSPACE, LoadOptions, Loads, Target};
 use crate::{cql, nodes};
 
@@ -139,7 +140,10 @@ async fn reach(control: &Control, clock: &dyn Clock, point: &str) -> Result<Sock
         let found = tokio::net::lookup_host(&named).await.map_err(|e| failed(&e.to_string()))?.next();
         let address = found.ok_or_else(|| failed("its name has no address"))?;
         tokio::net::TcpStream::connect(address).await.map_err(|e| failed(&e.to_string()))?;
-        control.session(clock, address).await.map_err(|e| failed(&e.message))?;
+        control.session(clock, address).await.map_err(|e| match e.kind.as_str() {
+            kind::REQUEST => e,
+            _ => failed(e.message.strip_suffix(WHETHER_THERE).unwrap_or(&e.message)),
+        })?;
         Ok(address)
     });
     reached.await.unwrap_or_else(|| Err(failed("no answer within 10 s")))

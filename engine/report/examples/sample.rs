@@ -12,7 +12,10 @@ fn main() -> std::io::Result<()> {
         std::fs::create_dir_all(&directory)?;
         let document = run.document();
         wfe_report::write_all(&document, &directory)?;
-        print!("{}", wfe_report::summary(&document, &directory.join("report.html").display().to_string()));
+        print!(
+            "{}",
+            wfe_report::summary(&document, &directory.join("report.html").display().to_string(), "wfe cleanup 1")
+        );
     }
     Ok(())
 }

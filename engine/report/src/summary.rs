@@ -17,8 +17,9 @@ pub(crate) fn verdict_line(document: &Document) -> String {
     format!("{word}  {} on {}, {length}", document.started.workflow, document.started.backend)
 }
 
-/// Plain text: the verdict, what decided it, limits, measurements, disks, and where the report is.
-pub fn summary(document: &Document, report: &str) -> String {
+/// Plain text: the verdict, what decided it, limits, measurements, disks, what still exists with the command that gives it
+/// back, and where the report is.
+pub fn summary(document: &Document, report: &str, give_back: &str) -> String {
     let mut text = String::new();
     let simulated = |text: &mut String| {
         if document.started.simulated {
@@ -35,14 +36,14 @@ pub fn summary(document: &Document, report: &str) -> String {
     for table in [limits_table(document), measurements_table(document), disk_table(document)] {
         draw(&mut text, &table);
     }
-    left(&mut text, document);
+    left(&mut text, document, give_back);
     let _ = writeln!(text, "\nReport: {}", plain(report));
     simulated(&mut text);
     text
 }
 
 /// What still exists of the run, what it costs and how it is given back.
-fn left(text: &mut String, document: &Document) {
+fn left(text: &mut String, document: &Document, give_back: &str) {
     let left: Vec<&Resource> = document.resources.iter().filter(|resource| resource.may_exist()).collect();
     if left.is_empty() {
         return;
@@ -57,7 +58,7 @@ fn left(text: &mut String, document: &Document) {
         let line = format!("  {kind} {id} ({description}) {}{until}{why}", resource.state.word());
         let _ = writeln!(text, "{}", plain(&line));
     }
-    let _ = writeln!(text, "Give back: wfe cleanup {}", plain(&document.started.run));
+    let _ = writeln!(text, "Give back: {}", plain(give_back));
 }
 
 fn draw(text: &mut String, table: &Table) {

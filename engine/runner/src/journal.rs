@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::sync::watch;
 use wfe_core::Entry;
 
 use crate::owner::Owner;
@@ -108,8 +109,17 @@ pub struct Journal {
     path: PathBuf,
     durable: bool,
     written: AtomicU64,
-    synced: AtomicU64,
-    syncing: tokio::sync::Mutex<()>,
+    syncs: watch::Sender<Syncs>,
+}
+
+/// How far the file is synced. A sync goes on by itself, whether those who wait for it are polled or not: an attempt may
+/// stand still while the run's loop waits for a sync too.
+#[derive(Debug, Default)]
+struct Syncs {
+    /// So many entries are on the disk.
+    synced: u64,
+    running: bool,
+    failed: Option<(io::ErrorKind, String)>,
 }
 
 impl Journal {
@@ -152,14 +162,7 @@ impl Journal {
             // The lock is taken: others only cannot be told by whom.
             tracing::debug!("the run's owner is not written down: {error}");
         }
-        Ok(Self {
-            file: Arc::new(file),
-            path,
-            durable,
-            written: AtomicU64::new(0),
-            synced: AtomicU64::new(0),
-            syncing: tokio::sync::Mutex::new(()),
-        })
+        Ok(Self { file: Arc::new(file), path, durable, written: AtomicU64::new(0), syncs: watch::Sender::default() })
     }
 
     /// Writes one entry.
@@ -176,24 +179,73 @@ impl Journal {
 
     /// Answers when everything written before is on the disk. Those who wait at the same time share one sync.
     pub async fn sync(&self) -> Result<(), JournalError> {
-        let wanted = self.written.load(Ordering::SeqCst);
-        while self.durable && self.synced.load(Ordering::SeqCst) < wanted {
-            let _turn = self.syncing.lock().await;
-            if self.synced.load(Ordering::SeqCst) >= wanted {
-                break;
-            }
-            let covered = self.written.load(Ordering::SeqCst);
-            let file = self.file.clone();
-            let done = tokio::task::spawn_blocking(move || file.sync_data()).await;
-            done.map_err(io::Error::other)
-                .and_then(|synced| synced)
-                .map_err(|source| self.io("syncing the journal", source))?;
-            self.synced.store(covered, Ordering::SeqCst);
+        if !self.durable {
+            return Ok(());
         }
-        Ok(())
+        let wanted = self.written.load(Ordering::SeqCst);
+        let mut syncs = self.syncs.subscribe();
+        loop {
+            {
+                let syncs = syncs.borrow_and_update();
+                if let Some((kind, message)) = &syncs.failed {
+                    return Err(self.io("syncing the journal", io::Error::new(*kind, message.clone())));
+                }
+                if syncs.synced >= wanted {
+                    return Ok(());
+                }
+            }
+            self.begin_sync();
+            // The sender is this journal's own.
+            drop(syncs.changed().await);
+        }
+    }
+
+    /// Begins a sync of everything written before, unless one goes on.
+    fn begin_sync(&self) {
+        let begins = self.syncs.send_if_modified(|syncs| !std::mem::replace(&mut syncs.running, true));
+        if !begins {
+            return;
+        }
+        let covered = self.written.load(Ordering::SeqCst);
+        let (file, syncs) = (self.file.clone(), self.syncs.clone());
+        tokio::task::spawn_blocking(move || {
+            let done = file.sync_data();
+            syncs.send_modify(|syncs| {
+                syncs.running = false;
+                match done {
+                    Ok(()) => syncs.synced = covered,
+                    Err(error) => syncs.failed = Some((error.kind(), error.to_string())),
+                }
+            });
+        });
     }
 
     fn io(&self, doing: &'static str, source: io::Error) -> JournalError {
         JournalError::Io { path: self.path.clone(), doing, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+    use wfe_core::Event;
+
+    use super::*;
+
+    /// An attempt may wait for a sync and not be polled, because the run's loop waits for one too.
+    #[tokio::test]
+    async fn who_waits_and_is_not_polled_keeps_nobody_waiting() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::create(directory.path(), true).unwrap();
+        for n in 0..50 {
+            journal.write(&Entry { n: 2 * n, at: 0, event: Event::FinallyStarted }).unwrap();
+            let mut still = Box::pin(journal.sync());
+            assert!(still.as_mut().now_or_never().is_none_or(|synced| synced.is_ok()));
+            journal.write(&Entry { n: 2 * n + 1, at: 0, event: Event::FinallyStarted }).unwrap();
+            tokio::time::timeout(Duration::from_secs(20), journal.sync()).await.expect("it is synced").unwrap();
+            still.await.unwrap();
+        }
     }
 }

@@ -56,11 +56,13 @@ impl World {
                 answer(self.fleet.create(key, &create.request, faults, seed, now)?)
             }
             Call::MachinesTerminate(terminate) => {
-                for machine in self.fleet.terminate(&terminate.ids, self.now)? {
+                let stuck = |id: &String| self.faults.terminate_fails(id);
+                let (stuck, ids): (Vec<_>, Vec<_>) = terminate.ids.iter().cloned().partition(stuck);
+                for machine in self.fleet.terminate(&ids, self.now)? {
                     self.lose(&machine, Loss::Asked, sink);
                 }
                 self.fail_orphans();
-                Ok(Value::Null)
+                refuse_to_take_back(&stuck).map(|()| Value::Null)
             }
             Call::ClusterCreate(create) => answer(self.create_cluster(create)?),
             Call::ClusterJoin(join) => answer(self.join(join)?),
@@ -236,4 +238,15 @@ impl World {
 
 fn in_use(machine: &str) -> CallError {
     CallError::request("machine-in-use", format!("machine {machine} has a node already"))
+}
+
+/// The provider's answer for machines that it does not take back.
+fn refuse_to_take_back(stuck: &[String]) -> Result<(), CallError> {
+    match stuck {
+        [] => Ok(()),
+        stuck => {
+            let message = format!("the provider did not terminate {}: internal error", stuck.join(", "));
+            Err(CallError::infrastructure("terminate-failed", message))
+        }
+    }
 }

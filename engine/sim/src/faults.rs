@@ -9,6 +9,7 @@ use wfe_core::{CallError, Millis};
 /// - machine-lost: {machine: i-0003, at: 3600}
 /// - capacity: {machine-type: i4i.4xlarge}
 /// - join-fails: {join: 1}
+/// - terminate-fails: {machine: i-0003}
 /// - active-reads: {node: node-2, at: 3600, seconds: 13, most: 94, each-ms: 0.3}
 /// - loader-lost: {load: mixed, loader: 2, at: 3600}
 /// - answer-lost: {call: cloud/machines.create, number: 1}
@@ -27,6 +28,8 @@ pub enum Fault {
     Capacity(Capacity),
     /// New nodes cannot become members and give up after the database's own time-out.
     JoinFails(JoinFails),
+    /// The provider does not take a machine back.
+    TerminateFails(TerminateFails),
     /// A node works on few reads at a time; the others queue.
     ActiveReads(ActiveReads),
     /// A loader falls silent: its part of the load is missing from then on.
@@ -59,6 +62,14 @@ pub struct Capacity {
 pub struct JoinFails {
     /// Counts from 1 in the order of the calls.
     pub join: u32,
+}
+
+/// Which machine cannot be given back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TerminateFails {
+    /// Its id.
+    pub machine: String,
 }
 
 /// Which node reads little at a time, and when.
@@ -123,6 +134,11 @@ impl Faults {
     /// Whether the n-th join fails, from 1.
     pub(crate) fn join_fails(&self, number: u32) -> bool {
         self.0.iter().any(|fault| matches!(fault, Fault::JoinFails(j) if j.join == number))
+    }
+
+    /// Whether the provider does not take that machine back.
+    pub(crate) fn terminate_fails(&self, machine: &str) -> bool {
+        self.0.iter().any(|fault| matches!(fault, Fault::TerminateFails(t) if t.machine == machine))
     }
 
     /// When that machine is lost.

@@ -119,8 +119,10 @@ fn validate_as_json_says_the_same() {
     assert_eq!(output.status.code(), Some(2));
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(said["valid"], false);
-    assert_eq!(said["files"][0]["diagnostics"].as_array().map(Vec::len), Some(6), "{said:#}");
-    assert_eq!(said["files"].as_array().map(Vec::len), Some(1), "{said:#}");
+    let [bad, quick] = &said["files"].as_array().unwrap()[..] else { panic!("{said:#}") };
+    assert_eq!((&bad["file"], &bad["ok"]), (&"bad.yaml".into(), &false.into()), "{said:#}");
+    assert_eq!(bad["diagnostics"].as_array().map(Vec::len), Some(6), "{said:#}");
+    assert_eq!((&quick["file"], &quick["ok"], &quick["steps"]), (&"quick.yaml".into(), &true.into(), &3.into()));
 }
 
 #[test]
@@ -243,8 +245,9 @@ fn run_leaves_its_files() {
     let [run] = &place.runs()[..] else { panic!("one run is expected") };
     let mut names: Vec<_> = fs::read_dir(run).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    let wanted = ["hdr", "journal.jsonl", "junit.xml", "plugins.lock", "report.html", "report.md", "result.json"];
-    assert_eq!(names, [&wanted[..], &["telemetry.jsonl", "workflow.yaml"]].concat());
+    let wanted = ["hdr", "journal.jsonl", "junit.xml", "owner.json", "plugins.lock"];
+    let made = ["report.html", "report.md", "result.json", "telemetry.jsonl", "workflow.yaml"];
+    assert_eq!(names, [wanted, made].concat());
     assert_eq!(fs::read_to_string(run.join("workflow.yaml")).unwrap(), QUICK);
 }
 
@@ -315,7 +318,7 @@ fn wrong_requests_are_exit_code_2_and_leave_nothing() {
         &["--contact-point", "127.0.0.1:9042"],
         &["--backend", "local", "--faults", "faults.yaml"],
         &["--faults", "none.yaml"],
-        &["--faults", "quick.yaml"],
+        &["--user", "me"],
         &["--keep", "maybe"],
     ];
     for arguments in wrong {
@@ -384,15 +387,8 @@ fn wrong_requests_are_exit_code_2_and_leave_nothing() {
     --faults none.yaml
     error: none.yaml cannot be read: No such file or directory (os error 2)
 
-    --faults quick.yaml
-    error: quick.yaml: error: line 1 column 1: expected sequence start
-     --> <input>:1:1
-      |
-    1 | name: quick
-      | ^ expected sequence start
-    2 | inputs:
-    3 |   rate: { type: rate, default: 5000/s }
-      |
+    --user me
+    error: --user is for --backend static
 
     --keep maybe
     error: invalid value 'maybe' for '--keep <KEEP>'
@@ -409,7 +405,7 @@ fn a_file_in_the_way_of_the_runs() {
     assert_snapshot!(place.seen(&["run", "quick.yaml", "--runs-dir", "taken"]), @r#"
     exit code 4
     --- stderr
-    error: taken: making the directory of runs: File exists (os error 17)
+    error: taken: making the directory: File exists (os error 17)
     "#);
     assert_snapshot!(place.seen(&["runs", "--runs-dir", "taken"]), @r#"
     exit code 4
@@ -461,11 +457,11 @@ fn looking_at_runs() {
     steady               succeeded  0:01:00
     traffic              succeeded  0:01:02
 
-    load     traffic              Deleted
-    machine  i-0001               Deleted
-    machine  i-0002               Deleted
-    machine  i-0003               Deleted
-    machine  i-0004               Deleted
+    load     traffic              deleted
+    machine  i-0001               deleted
+    machine  i-0002               deleted
+    machine  i-0003               deleted
+    machine  i-0004               deleted
     files      [directory]/.wfe/runs/quick-[stamp]
     "#);
     assert_snapshot!(place.seen(&["logs", "last", "steady"]), @r#"

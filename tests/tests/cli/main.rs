@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
 
+mod bad_input;
 mod checks;
 mod commands;
+mod ending;
 mod place;
 mod rehearsal;
 mod resume;

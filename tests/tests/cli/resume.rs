@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 use wfe_tests::{named, repository};
 
-use crate::place::Place;
+use crate::place::{Place, QUICK};
 
 const JOURNAL: &str = "journal.jsonl";
 
@@ -52,10 +52,10 @@ fn a_torn_journal_is_told_and_carried_on_with() {
 
     cluster              running since 0:00:00  machines
 
-    machine  i-0001               Live
-    machine  i-0002               Live
-    machine  i-0003               Live
-    machine  i-0004               Live
+    machine  i-0001               live
+    machine  i-0002               live
+    machine  i-0003               live
+    machine  i-0004               live
     files      [directory]/.wfe/runs/quick-[stamp]
     "#);
     assert_snapshot!(place.seen(&["resume", "last"]), @r#"
@@ -99,11 +99,30 @@ fn a_torn_journal_is_told_and_carried_on_with() {
      0:03:26  verdict: pass
     "#);
     assert_eq!(comparable(&place.result()), comparable(&whole));
-    assert_snapshot!(place.seen(&["resume", "last"]), @r#"
-    exit code 2
-    --- stderr
-    error: the run cannot be resumed: it is over, with verdict pass; `wfe report` makes its reports again
-    "#);
+}
+
+/// A process that is killed after its last event and before it wrote the reports.
+#[test]
+fn a_run_that_is_over_gets_its_reports_and_its_exit_code() {
+    for (workflow, code) in [(QUICK.to_owned(), 0), (QUICK.replace("read.p99: <= 10ms", "read.p99: <= 1ms"), 1)] {
+        let place = Place::new();
+        place.write("quick.yaml", workflow);
+        let printed = place.wfe(&["run", "quick.yaml", "--json"]).output().unwrap();
+        let run = place.runs().remove(0);
+        let journal = fs::read(run.join(JOURNAL)).unwrap();
+        let made = ["report.html", "report.md", "result.json", "junit.xml"];
+        made.iter().for_each(|name| fs::remove_file(run.join(name)).unwrap());
+        for _ in 0..2 {
+            let output = place.wfe(&["resume", "--json"]).output().unwrap();
+            assert_eq!(output.status.code(), Some(code));
+            assert_eq!(output.stdout, printed.stdout);
+            let said = String::from_utf8(output.stderr).unwrap();
+            let verdict = if code == 0 { "pass" } else { "fail" };
+            assert_eq!(said, format!("notice: the run is over, with verdict {verdict}: its reports are made again\n"));
+            assert!(made.iter().all(|name| run.join(name).exists()));
+        }
+        assert_eq!(fs::read(run.join(JOURNAL)).unwrap(), journal);
+    }
 }
 
 #[test]
@@ -119,7 +138,7 @@ fn a_run_whose_process_lives_is_not_resumed() {
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 2
     --- stderr
-    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: another process is carrying out this run
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: another process is carrying out this run: process [pid] on [host], since [wall time]
     "#);
     assert_eq!(fs::read(&path).unwrap(), before);
     drop(owner);

@@ -29,7 +29,7 @@ pub fn cancel(args: CancelArgs) -> Result<u8, Failure> {
         Ok(unowned) => {
             drop(unowned);
             errln!("the process of run {run} is gone: ending the run in order");
-            carry_on(directory, begun, None, |_| Cancel::now("wfe cancel"), args.json)
+            carry_on(directory, begun, None, Vec::new(), |_| Cancel::now("wfe cancel"), args.json)
         }
     }
 }

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use wfe_core::backend::Backend;
 use wfe_core::event::RunStarted;
 use wfe_core::state::RunState;
+use wfe_runner::recorder::Reporter;
 use wfe_runner::run::{Cancel, Resumption, Run};
 use wfe_runner::{directory, journal};
 
@@ -15,11 +16,23 @@ use crate::failure::Failure;
 use crate::workflow::{choice_of_run, prepare_again};
 use crate::{backends, commands, progress, runtime, signals};
 
-/// Resumes a run; answers the exit code of its verdict.
+/// Resumes a run; answers the exit code of its verdict. Of a run that is over, the reports are made: its process may have
+/// died before it made them.
 pub fn resume(args: ResumeArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
     let begun = Begun::read(&directory)?;
-    carry_on(directory, begun, args.retry, signals::listen, args.json)
+    match (&begun.state.ended, &args.retry) {
+        (Some(ended), None) => {
+            errln!("notice: the run is over, with verdict {}: its reports are made again", ended.verdict.word());
+            commands::report::make(&directory, &journal::read(&directory)?.entries, &begun.state, args.json)?;
+            Ok(commands::run::exit_code(&begun.state))
+        }
+        _ => {
+            let left = signals::Left::new(&args.run.runs.runs_dir);
+            let reporters = vec![left.reporter()];
+            carry_on(directory, begun, args.retry, reporters, |simulated| signals::listen(simulated, left), args.json)
+        }
+    }
 }
 
 /// A run as its journal has it.
@@ -53,11 +66,13 @@ impl Begun {
     }
 }
 
-/// Carries on with a run until it is over and reports it; `retry` names a step of an ended run to try again, and `cancel` is asked for when the run's runtime is there.
+/// Carries on with a run until it is over and reports it; `retry` names a step of an ended run to try again, and `cancel`
+/// is asked for when the run's runtime is there.
 pub fn carry_on(
     directory: PathBuf,
     begun: Begun,
     retry: Option<String>,
+    mut reporters: Vec<Box<dyn Reporter>>,
     cancel: impl FnOnce(bool) -> Cancel,
     json: bool,
 ) -> Result<u8, Failure> {
@@ -67,7 +82,8 @@ pub fn carry_on(
         let choice = choice_of_run(name, &started);
         let ready = prepare_again(&directory, &started, &choice).await?;
         let telemetry_ms = commands::run::telemetry_ms(started.simulated);
-        let resumption = Resumption { retry, telemetry_ms, reporters: progress::reporters(started.simulated) };
+        reporters.extend(progress::reporters(started.simulated));
+        let resumption = Resumption { retry, telemetry_ms, reporters };
         let run = Run::resume(directory, ready.plan, ready.plugins, backend, resumption).await?;
         begun.tell_torn();
         let finished = run.carry_out(cancel(started.simulated)).await?;

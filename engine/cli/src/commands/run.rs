@@ -13,7 +13,7 @@ use wfe_report::Document;
 use wfe_runner::journal;
 use wfe_runner::run::{Finished, Options, Run};
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, runs_option};
 use crate::failure::{Failure, INFRASTRUCTURE, REQUEST};
 use crate::workflow::{Ready, choice, prepare};
 use crate::{backends, progress, runtime, signals};
@@ -38,9 +38,11 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
 
 async fn begin(ready: Ready, backend: Arc<dyn Backend>, options: Options) -> Result<Finished, Failure> {
     let simulated = backend.facts().simulated;
-    let reporters = progress::reporters(simulated);
+    let left = signals::Left::new(&options.runs);
+    let mut reporters = progress::reporters(simulated);
+    reporters.push(left.reporter());
     let run = Run::begin(ready.plan, ready.plugins, backend, options, reporters).await?;
-    Ok(run.carry_out(signals::listen(simulated)).await?)
+    Ok(run.carry_out(signals::listen(simulated, left)).await?)
 }
 
 fn options(
@@ -81,6 +83,7 @@ fn command(args: &RunArgs) -> String {
     words.extend(args.choice.set.iter().flat_map(|(key, value)| ["--set".into(), format!("{key}={value}")]));
     words.extend(args.deadline.iter().flat_map(|deadline| ["--deadline".into(), deadline.clone()]));
     words.extend(args.backend.contact_points.iter().flat_map(|at| ["--contact-point".into(), at.clone()]));
+    words.extend(args.backend.user.iter().flat_map(|user| ["--user".into(), user.clone()]));
     words.extend(args.backend.faults.iter().flat_map(|file| ["--faults".into(), file.display().to_string()]));
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
@@ -96,13 +99,14 @@ pub fn report(finished: &Finished, json: bool) -> Result<u8, Failure> {
     let (telemetry, notices) = wfe_report::load_telemetry(&finished.directory);
     let mut document = Document::new(&finished.state, &entries, &finished.recording, &telemetry);
     document.notices.extend(notices);
-    write(&document, &finished.directory)?;
+    let written = write(&document, &finished.directory);
     print(&document, &finished.directory, json);
+    written?;
     Ok(exit_code(&finished.state))
 }
 
 /// The exit code of a run that is over. Where plugins were only asked for what makes no sense, the request is wrong.
-fn exit_code(state: &RunState) -> u8 {
+pub fn exit_code(state: &RunState) -> u8 {
     let Some(ended) = &state.ended else { return INFRASTRUCTURE };
     let mut errors = state.steps.values().filter_map(|step| step.attempts.last()?.error()).peekable();
     let wrong = |error: &CallError| [kind::REQUEST, kind::UNSUPPORTED].contains(&error.kind.as_str());
@@ -114,14 +118,22 @@ fn exit_code(state: &RunState) -> u8 {
 
 /// Writes all reports into the run's directory.
 pub fn write(document: &Document, directory: &Path) -> Result<(), Failure> {
-    wfe_report::write_all(document, directory)
-        .map_err(|e| Failure::infrastructure(format!("the reports in {} cannot be written: {e}", directory.display())))
+    wfe_report::write_all(document, directory).map_err(|e| {
+        Failure::infrastructure(format!(
+            "{e}\nthe run is over; when the cause is gone, `wfe report` makes its reports again"
+        ))
+    })
 }
 
 /// Prints the summary of a run, or its `result.json`.
 pub fn print(document: &Document, directory: &Path, json: bool) {
     match json {
         true => outln!("{}", wfe_report::json(document)),
-        false => out!("{}", wfe_report::summary(document, &directory.join("report.html").display().to_string())),
+        false => {
+            let report = directory.join("report.html").display().to_string();
+            let option = directory.parent().map(runs_option).unwrap_or_default();
+            let give_back = format!("wfe cleanup {}{option}", document.started.run);
+            out!("{}", wfe_report::summary(document, &report, &give_back));
+        }
     }
 }

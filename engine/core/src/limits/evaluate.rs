@@ -1,8 +1,10 @@
 //! Holding limits against what was measured.
 
 use super::{Comparison, Limit, LimitResult, Metric};
+use crate::Millis;
 use crate::measure::text::{self, clock};
 use crate::measure::{Measurement, Percentiles, Recording, Stretch, Stretches};
+use crate::quantity;
 
 /// The rule that is added when a rate was asked for and no rule is about the rate.
 const DEFAULT_RULE: &str = "rate >= 99 % of asked (default)";
@@ -182,7 +184,18 @@ fn worst_stretch(
         // The earliest of equals: `max_by` keeps the last.
         one.excess(limit.comparison).total_cmp(&two.excess(limit.comparison)).then(std::cmp::Ordering::Greater)
     })?;
-    Some((found, format!("worst from {} to {}", clock(stretch.from_ms), clock(stretch.to_ms))))
+    let place = format!("worst from {} to {}", clock(stretch.from_ms), clock(stretch.to_ms));
+    Some((found, place + &other_length(length_ms, stretch.to_ms - stretch.from_ms)))
+}
+
+/// What is to be said when the stretches are not as long as the rule wants them.
+fn other_length(wanted_ms: Millis, judged_ms: Millis) -> String {
+    let judged = quantity::Kind::Duration.format(judged_ms as f64 / 1e3);
+    match judged_ms.cmp(&wanted_ms) {
+        std::cmp::Ordering::Equal => String::new(),
+        std::cmp::Ordering::Less => "; the window is shorter than the rule's stretch".into(),
+        std::cmp::Ordering::Greater => format!("; in stretches of {judged}, the shortest that were recorded"),
+    }
 }
 
 impl From<&Stretch> for Facts {

@@ -93,7 +93,10 @@ fn any_stretch_finds_what_the_whole_window_hides() {
 #[test]
 fn a_window_shorter_than_the_stretch_is_one_stretch() {
     let results = check(&[p99(10.0, Some(600_000))], &recording(steady(100)), 100_000);
-    assert_eq!((results[0].holds, results[0].place.as_str()), (Some(true), "worst from 0:00:00 to 0:01:40"));
+    assert_eq!(
+        (results[0].holds, results[0].place.as_str()),
+        (Some(true), "worst from 0:00:00 to 0:01:40; the window is shorter than the rule's stretch")
+    );
 }
 
 #[test]
@@ -134,4 +137,14 @@ proptest! {
             prop_assert_eq!(above.holds, Some(true));
         }
     }
+}
+
+#[test]
+fn stretches_that_are_longer_than_asked_are_told() {
+    let results = check(&[p99(10.0, Some(1)), p99(10.0, Some(10_000))], &recording(steady(100)), 100_000);
+    let places: Vec<&str> = results[..2].iter().map(|result| result.place.as_str()).collect();
+    insta::assert_snapshot!(places.join("\n"), @r#"
+    worst from 0:00:00 to 0:00:10; in stretches of 10s, the shortest that were recorded
+    worst from 0:00:00 to 0:00:10
+    "#);
 }

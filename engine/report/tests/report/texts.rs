@@ -7,7 +7,7 @@ use super::fixture;
 
 #[test]
 fn the_terminal_shows_what_decided() {
-    insta::assert_snapshot!(summary(&fixture::troubled().document(), ".wfe/runs/1/report.html"), @r#"
+    insta::assert_snapshot!(summary(&fixture::troubled().document(), ".wfe/runs/1/report.html", "wfe cleanup 1"), @r#"
     SIMULATED: all numbers come from a model, nothing ran on real machines
     INFRASTRUCTURE  trouble on sim, 0:01:51
     i-0003 may still exist: the cloud does not answer (and 2 more). steady: read P99 15.3 ms, write P99 5.83 ms at 200/s of 200/s asked.
@@ -30,6 +30,11 @@ fn the_terminal_shows_what_decided() {
       final   0:01:20  node-1 (i4i.large)       310            126        436  71.2 %
       final   0:01:20  node-2 (i4i.large)       305            131        436  69.9 %
       final   0:01:20  cluster                  615            257        872  70.5 %
+
+    Still there, for $0.34 an hour
+      machine i-0003 (i4i.large) leaked: the cloud does not answer
+      machine i-0004 (i4i.large) kept: asked for by --keep
+    Give back: wfe cleanup 1
 
     Report: .wfe/runs/1/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines
@@ -462,7 +467,7 @@ fn a_pass_names_its_numbers() {
 #[test]
 fn foreign_text_is_escaped_everywhere() {
     let document = fixture::hostile().document();
-    let (xml, md, terminal) = (junit(&document), markdown(&document), summary(&document, "x"));
+    let (xml, md, terminal) = (junit(&document), markdown(&document), summary(&document, "x", "y"));
     assert!(!xml.contains("<script") && !xml.contains('\u{1b}'));
     assert!(!md.contains("<script") && !md.contains('\u{1b}'));
     assert!(!terminal.contains('\u{1b}'), "nothing foreign steers the terminal");
@@ -478,12 +483,12 @@ fn a_run_that_has_not_ended_is_inconclusive() {
     let document = run.document();
     let result = result(&document);
     assert_eq!((&result["verdict"], &result["partial"]), (&Value::from("inconclusive"), &Value::from(true)));
-    assert!(summary(&document, "x").contains("NOT ENDED"));
+    assert!(summary(&document, "x", "y").contains("NOT ENDED"));
     assert!(junit(&document).contains("<error message=\"the run has not ended"), "no server shows it green");
 }
 
 #[test]
 fn simulated_stands_at_the_top_and_at_the_end() {
-    let text = summary(&fixture::elasticity().document(), "x");
+    let text = summary(&fixture::elasticity().document(), "x", "y");
     assert!(text.starts_with("SIMULATED") && text.lines().last().is_some_and(|line| line.starts_with("SIMULATED")));
 }

@@ -52,7 +52,7 @@ impl Plugins {
     /// Loads the plugins behind these `uses:` texts: built-in kinds by name, others by a path ending in `.wasm`,
     /// relative to `base`. Names that no plugin has are left out: the plan says so at their place.
     pub async fn load(uses: &BTreeSet<String>, base: &Path) -> Result<Self, PluginError> {
-        Self::load_from(uses, |source| base.join(source)).await
+        Self::load_from(uses, |source| base.join(source.trim_start_matches("./"))).await
     }
 
     /// Loads the plugins of a run from the copies in its directory; `known` are those that the run began with.
@@ -149,6 +149,7 @@ fn read(source: &str, path: &Path) -> Result<Vec<u8>, PluginError> {
 /// Compiles, links and describes one component.
 pub async fn load(name: &str, bytes: &[u8]) -> Result<Loaded, PluginError> {
     let fail = |message: String| PluginError { plugin: name.into(), message };
+    is_component(bytes).map_err(fail)?;
     let engine = engine::shared().map_err(fail)?;
     let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let component = cache::load(&engine, bytes, &digest)
@@ -161,6 +162,17 @@ pub async fn load(name: &str, bytes: &[u8]) -> Result<Loaded, PluginError> {
     let pre = linker.instantiate_pre(&component).map_err(|e| fail(format!("cannot be linked: {e:#}")))?;
     let description = describe(&pre).await.map_err(fail)?;
     Ok(Loaded { facts, description, component: None, pre })
+}
+
+/// Tells what is no component by its first bytes, in words that whoever named the file understands.
+fn is_component(bytes: &[u8]) -> Result<(), String> {
+    match bytes {
+        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => {
+            Err("it is a WebAssembly module and no component: build it for the target wasm32-wasip2".into())
+        }
+        [0, b'a', b's', b'm', ..] => Ok(()),
+        _ => Err("it is no WebAssembly file".into()),
+    }
 }
 
 /// Asks the plugin for its kinds of step; no capability is there while it answers.

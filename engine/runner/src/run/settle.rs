@@ -52,8 +52,8 @@ impl Services {
         for resource in &own {
             let reason = match (resource.state, &unknown, &unmarked) {
                 (ResourceState::Announced, Some(error), _) => format!("cannot be looked for: {}", error.message),
-                (_, _, Some(error)) => format!("kept as asked by --keep; not marked with its end: {}", error.message),
-                _ => "kept as asked by --keep".to_owned(),
+                (_, _, Some(error)) => format!("as asked by --keep; not marked with its end: {}", error.message),
+                _ => "as asked by --keep".to_owned(),
             };
             let price = prices.get(&resource.description).copied();
             self.settle(resource, ResourceState::Kept, Some(reason), price, Some(until.clone()))?;

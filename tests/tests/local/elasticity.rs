@@ -1,15 +1,15 @@
-//! The shipped test on a real Apache Cassandra on this machine, through the binary.
-
-#![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
+//! The shipped test, grown from three nodes to four.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 use wfe_tests::{repository, wfe};
 
+use crate::support::{alone, processes_of};
+
 #[test]
 fn elasticity_on_a_real_cassandra() {
+    let _alone = alone();
     let runs = tempfile::tempdir().unwrap();
     let output = wfe()
         .arg("run")
@@ -27,7 +27,7 @@ fn elasticity_on_a_real_cassandra() {
     is_full(&result);
     is_given_back(&result);
     let run = result["run"].as_str().unwrap();
-    assert_eq!(processes_of(run), Vec::<String>::new(), "processes of the run are left");
+    assert_eq!(processes_of(run), Vec::<u32>::new(), "processes of the run are left");
     for file in ["report.html", "report.md", "result.json", "junit.xml"] {
         assert!(fs::metadata(runs.path().join(run).join(file)).unwrap().len() > 500, "{file} is hardly written");
     }
@@ -69,14 +69,4 @@ fn is_given_back(result: &Value) {
     for resource in resources {
         assert_eq!(resource["state"], "deleted", "{resource}");
     }
-}
-
-/// The processes whose command line names the run.
-fn processes_of(run: &str) -> Vec<String> {
-    let commands = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
-        let process = entry.file_name().to_str()?.parse::<u32>().ok()?;
-        let command = fs::read(Path::new("/proc").join(process.to_string()).join("cmdline")).ok()?;
-        Some(String::from_utf8_lossy(&command).replace('\0', " "))
-    });
-    commands.filter(|command| command.contains(run) && command.contains("java")).collect()
 }
