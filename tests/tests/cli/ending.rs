@@ -124,8 +124,7 @@ fn what_keep_keeps() {
     for (workflow, keep, wanted, state) in cases {
         let (code, result, said) = ended(workflow, "", &["--keep", keep]);
         assert_eq!((code, machines(&result)), (wanted, vec![state; 4]), "--keep {keep}: {said}");
-        let told =
-            ["\nStill there, for $", "machine i-0004 (", "\nGive back: wfe cleanup quick-"];
+        let told = ["\nStill there, for $", "machine i-0004 (", "\nGive back: wfe cleanup quick-"];
         assert_eq!(told.map(|text| said.contains(text)), [state == "kept"; 3], "--keep {keep}: {said}");
     }
 }

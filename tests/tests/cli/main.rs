@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
 
+mod after;
 mod bad_input;
 mod checks;
 mod commands;
