@@ -94,8 +94,12 @@ impl LoadRecording {
 impl Inner {
     /// Records an interval in memory and in its log. One that overlaps another is left out of both.
     fn take(&mut self, directory: &Path, base_s: f64, interval: Interval) -> io::Result<()> {
+        if !self.recording.fits(&interval) {
+            return Ok(());
+        }
         let names = (interval.load.clone(), interval.loader.clone());
-        let Some(lines) = self.writer.record(&mut self.recording, interval) else { return Ok(()) };
+        let lines = self.writer.lines(&interval);
+        self.recording.push(interval);
         if !self.files.contains_key(&names) {
             let header = Header { load: names.0.clone(), loader: names.1.clone(), base_s };
             let mut file = OpenOptions::new().create(true).append(true).open(directory.join(header.file_name()))?;

@@ -152,8 +152,8 @@ impl Recorder {
         let times = |table: Table| {
             let table = table.scaled(scale);
             Times {
-                response: table.late(&response),
-                service: table.late(&service),
+                late: table.late(&response),
+                service: table.late(&service).unwrap_or(table),
                 failed_ms: c.base_ms + late_ms,
                 timeout_ms: c.request_timeout_s * 1000.0,
             }

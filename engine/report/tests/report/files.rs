@@ -3,14 +3,13 @@
 use std::fs;
 
 use wfe_core::hlog::{Header, lines};
-use wfe_core::measure::{Counts, Interval, histogram};
+use wfe_core::measure::{Counts, Interval, Packed};
 use wfe_report::{load_run, write_all};
 
 use super::fixture;
 
 fn interval(from_s: u64) -> Interval {
-    let mut response = histogram();
-    response.saturating_record(1_000_000);
+    let response: Packed = [(1_000_000, 1)].into_iter().collect();
     let counts = Counts {
         service: response.clone(),
         response,
