@@ -18,6 +18,7 @@ use wfe_core::capability::cluster::{Create, Flush, Join};
 use wfe_core::capability::cql;
 use wfe_core::capability::load::{SetRate, Start, Status, StatusOf, Stop};
 use wfe_core::capability::observe::{DatabaseEvent, Since};
+use wfe_core::measure::Packed;
 use wfe_live::{Local, LocalOptions, Login, Static, StaticOptions};
 
 /// One cluster at a time: two cores are few.
@@ -202,7 +203,8 @@ async fn fill(local: &Local, run: &Run, kept: &Kept) {
     }
     let ended = stop(local, run, &name).await;
     assert_eq!((ended.state.as_str(), ended.errors), ("stopped", 0), "{ended:?}");
-    let counted: u64 = kept.0.lock().unwrap().iter().map(|interval| interval.operations["write"].response.count()).sum();
+    let counted: u64 =
+        kept.0.lock().unwrap().iter().map(|interval| interval.operations["write"].response.count()).sum();
     assert_eq!(counted, ended.operations);
     call::<()>(local, run, Call::ClusterFlush(Flush {})).await.unwrap();
     let query = cql::Query {

@@ -13,7 +13,7 @@ pub fn report(args: ShowArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
     let entries = journal::read(&directory)?.entries;
     let state = RunState::fold(&entries).map_err(|e| Failure::journal(&directory, &e))?;
-    let loaded = wfe_report::load_run(&directory);
+    let loaded = wfe_report::load_run(&directory, &entries);
     let mut document = Document::new(&state, &entries, &loaded.recording, &loaded.telemetry);
     document.notices.extend(loaded.notices);
     write(&document, &directory)?;

@@ -29,6 +29,11 @@ impl Recording {
         load.loaders.entry(loader.into()).or_default();
     }
 
+    /// Whether a loader was announced or recorded something.
+    pub fn knows(&self, load: &str, loader: &str) -> bool {
+        self.loads.get(load).is_some_and(|load| load.loaders.contains_key(loader))
+    }
+
     /// Takes one whole interval. Answers false, and leaves it out, when it begins before the loader's last one ended:
     /// a resumed run may offer again what it recorded before, and nothing may count twice.
     pub fn push(&mut self, mut interval: Interval) -> bool {

@@ -201,6 +201,8 @@ mod tests {
     struct Kept(Mutex<Vec<Interval>>);
 
     impl IntervalSink for Kept {
+        fn expect(&self, _: &str, _: &str) {}
+
         fn push(&self, interval: Interval) {
             self.0.lock().unwrap().push(interval);
         }

@@ -69,6 +69,8 @@ pub fn at(tally: &Tally, quantile: f64) -> f64 {
 }
 
 impl IntervalSink for Recorded {
+    fn expect(&self, _: &str, _: &str) {}
+
     fn push(&self, interval: Interval) {
         if let Some(trace) = self.trace.lock().expect("no panic").as_mut() {
             trace.push(line(&interval));
@@ -98,11 +100,8 @@ fn line(interval: &Interval) -> String {
         interval.load, interval.loader, interval.from_ms, interval.to_ms, interval.asked_rate
     );
     for (kind, c) in &interval.operations {
-        let sum: u64 = c
-            .response
-            .counts()
-            .map(|(place, count)| (place as u64).wrapping_mul(count))
-            .fold(0, u64::wrapping_add);
+        let sum: u64 =
+            c.response.counts().map(|(place, count)| (place as u64).wrapping_mul(count)).fold(0, u64::wrapping_add);
         let errors: Vec<(&String, u64)> = c.errors.iter().map(|(class, h)| (class, h.count())).collect();
         text += &format!(
             " {kind} {} {sum} {} {} {} {errors:?}",
@@ -119,6 +118,8 @@ fn line(interval: &Interval) -> String {
 pub struct Nowhere;
 
 impl IntervalSink for Nowhere {
+    fn expect(&self, _: &str, _: &str) {}
+
     fn push(&self, _: Interval) {}
 }
 
