@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use wfe_core::event::ResourceState;
-use wfe_runner::journal;
 use wfe_runner::run::WORKFLOW;
+use wfe_runner::{journal, telemetry};
 use wfe_tests::{Planned, Trouble, planned, rehearse, rehearse_in, repository, result, resume, resume_in};
 
 /// A run's directory as a process leaves it that is killed when its journal holds these bytes.
@@ -124,6 +124,40 @@ fn resumed_after(
     assert!(found == *expected, "killed after entry {kept}:\n{found:#}\ninstead of\n{expected:#}");
     let left = resumed.state.ledger.resources().filter(|r| r.state != ResourceState::Deleted);
     assert_eq!(left.count(), 0, "killed after entry {kept}");
+}
+
+/// The file that a killed process leaves beside its journal: samples, the last one torn.
+#[test]
+fn telemetry_of_a_resumed_run_is_that_of_a_whole_one() {
+    let planned = planned(QUICK, &[]);
+    let runs = tempfile::tempdir().unwrap();
+    let whole = rehearse(&planned, runs.path(), 1);
+    let expected = fs::read(whole.directory.join(telemetry::FILE)).unwrap();
+    let samples: Vec<&[u8]> = expected.split_inclusive(|byte| *byte == b'\n').collect();
+    assert!(samples.len() > 1, "{} samples", samples.len());
+    let journal = fs::read(whole.directory.join(journal::FILE)).unwrap();
+    let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+    for killed_at in 1..lines.len() {
+        let now = moment(lines[killed_at - 1]);
+        let before = samples.iter().take_while(|sample| moment(sample) < now).count();
+        let at_once = samples.iter().take_while(|sample| moment(sample) <= now).count();
+        for whole_samples in [before, at_once, samples.len()] {
+            let directory = runs.path().join(format!("killed-{killed_at}-{whole_samples}"));
+            killed(&directory, &lines[..killed_at].concat(), &planned);
+            let torn = &samples[0][..samples[0].len() / 2];
+            fs::write(directory.join(telemetry::FILE), [&samples[..whole_samples].concat(), torn].concat()).unwrap();
+            resume(&planned, &directory).unwrap();
+            let found = fs::read(directory.join(telemetry::FILE)).unwrap();
+            let found = String::from_utf8_lossy(&found);
+            assert_eq!(found, String::from_utf8_lossy(&expected), "killed after entry {killed_at}, {whole_samples}");
+        }
+    }
+}
+
+/// The moment that a line of the journal or of the telemetry carries.
+fn moment(line: &[u8]) -> u64 {
+    let line: serde_json::Value = serde_json::from_slice(line).unwrap();
+    line["at"].as_u64().unwrap()
 }
 
 /// A resumed plugin that gets a number which differs in its last bit asks something else than it did.

@@ -101,6 +101,9 @@ pub trait Clock: Send + Sync {
 
 /// Takes what the loads recorded, interval by interval, each load's in order.
 pub trait IntervalSink: Send + Sync {
+    /// Announces a loader of a load that starts: it counts as missing until it records something.
+    fn expect(&self, load: &str, loader: &str);
+
     /// Takes one whole interval.
     fn push(&self, interval: Interval);
 }

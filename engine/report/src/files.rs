@@ -1,11 +1,14 @@
 //! The files of a run directory: what is read for a report, and what is written.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use wfe_core::hlog;
+use wfe_core::capability::load::{Spec, loader_name};
+use wfe_core::hlog::{self, Header};
 use wfe_core::measure::Recording;
+use wfe_core::{Call, Entry, Event};
 
 use crate::telemetry::TelemetrySample;
 use crate::{Document, html, json, junit, markdown};
@@ -21,8 +24,9 @@ pub struct LoadedRun {
     pub notices: Vec<String>,
 }
 
-/// Reads a run directory's logs and telemetry. What is damaged or missing becomes a notice, never an error.
-pub fn load_run(directory: &Path) -> LoadedRun {
+/// Reads a run directory's logs and telemetry. What is damaged or missing becomes a notice, never an error: `entries`,
+/// the run's journal, tell which loads ran.
+pub fn load_run(directory: &Path, entries: &[Entry]) -> LoadedRun {
     let mut run = LoadedRun::default();
     let mut files: Vec<_> = match fs::read_dir(directory.join("hdr")) {
         Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
@@ -32,6 +36,7 @@ pub fn load_run(directory: &Path) -> LoadedRun {
     for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "hlog")) {
         run.load_log(file);
     }
+    run.miss_loaders(entries);
     let (samples, notices) = load_telemetry(directory);
     run.telemetry = samples;
     run.notices.extend(notices);
@@ -48,6 +53,17 @@ pub fn load_telemetry(directory: &Path) -> (Vec<TelemetrySample>, Vec<String>) {
 }
 
 impl LoadedRun {
+    /// Says which loaders ran and have no log.
+    fn miss_loaders(&mut self, entries: &[Entry]) {
+        let mut ran = loaders(entries);
+        ran.retain(|(load, loader)| !self.recording.knows(load, loader));
+        for (load, loader) in ran {
+            self.recording.expect_loader(&load, &loader);
+            let log = Header { load, loader, base_s: 0.0 }.file_name();
+            self.notices.push(format!("{log} is missing: what this loader recorded is missing data"));
+        }
+    }
+
     fn load_log(&mut self, file: &Path) {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let text = match fs::read(file) {
@@ -66,6 +82,21 @@ impl LoadedRun {
         self.notices.extend(log.notice.map(|notice| format!("{name}: {notice}")));
         self.notices.extend(log.damage.iter().map(|found| format!("{name}, line {}: {}", found.line, found.problem)));
     }
+}
+
+/// The loaders of all loads that were started, each with its load's name.
+fn loaders(entries: &[Entry]) -> BTreeSet<(String, String)> {
+    let simulated = entries.iter().any(|entry| matches!(&entry.event, Event::RunStarted(started) if started.simulated));
+    let started = entries.iter().filter_map(|entry| match &entry.event {
+        Event::CallAnswered { id, answer: Ok(_) } => match Call::parse(&id.name, &id.arguments)?.ok()? {
+            Call::LoadStart(start) => serde_json::from_str::<Spec>(&start.spec).ok(),
+            _ => None,
+        },
+        _ => None,
+    });
+    // Outside the simulator all loaders of a load are one process.
+    let count = |spec: &Spec| if simulated { spec.loaders } else { 1 };
+    started.flat_map(|spec| (0..count(&spec)).map(move |number| (spec.name.clone(), loader_name(number)))).collect()
 }
 
 /// Writes `report.html`, `report.md`, `result.json` and `junit.xml`. Each file is whole at any moment.

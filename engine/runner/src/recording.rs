@@ -94,8 +94,25 @@ impl LoadRecording {
 impl Inner {
     /// Records an interval in memory and in its log. One that overlaps another is left out of both.
     fn take(&mut self, directory: &Path, base_s: f64, interval: Interval) -> io::Result<()> {
+        if !self.recording.fits(&interval) {
+            return Ok(());
+        }
         let names = (interval.load.clone(), interval.loader.clone());
-        let Some(lines) = self.writer.record(&mut self.recording, interval) else { return Ok(()) };
+        let lines = self.writer.lines(&interval);
+        self.recording.push(interval);
+        let mut file = self.log(directory, base_s, names)?;
+        file.write_all(lines.as_bytes())
+    }
+
+    /// Keeps the first failure to write.
+    fn note(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.broken.get_or_insert_with(|| format!("the HDR logs cannot be written: {error}"));
+        }
+    }
+
+    /// The log of a loader; it begins with its header.
+    fn log(&mut self, directory: &Path, base_s: f64, names: (String, String)) -> io::Result<&File> {
         if !self.files.contains_key(&names) {
             let header = Header { load: names.0.clone(), loader: names.1.clone(), base_s };
             let mut file = OpenOptions::new().create(true).append(true).open(directory.join(header.file_name()))?;
@@ -104,8 +121,7 @@ impl Inner {
             }
             self.files.insert(names.clone(), file);
         }
-        let mut file = &self.files[&names];
-        file.write_all(lines.as_bytes())
+        Ok(&self.files[&names])
     }
 }
 
@@ -124,6 +140,7 @@ fn read_logs(run: &Path) -> io::Result<(Recording, Vec<String>)> {
         let log = hlog::read(&String::from_utf8_lossy(&text), |interval| {
             recording.push(interval);
         });
+        log.header.iter().for_each(|header| recording.expect_loader(&header.load, &header.loader));
         OpenOptions::new().write(true).open(&path)?.set_len(log.good_bytes.min(text.len() as u64))?;
         let damage = log.damage.iter().map(|damage| format!("line {}: {}", damage.line, damage.problem));
         notices.extend(log.notice.into_iter().chain(damage).map(|text| format!("{}: {text}", path.display())));
@@ -144,10 +161,16 @@ fn logs(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 impl IntervalSink for LoadRecording {
+    fn expect(&self, load: &str, loader: &str) {
+        let mut inner = self.lock();
+        inner.recording.expect_loader(load, loader);
+        let log = inner.log(&self.directory, self.base_s, (load.into(), loader.into())).map(drop);
+        inner.note(log);
+    }
+
     fn push(&self, interval: Interval) {
         let mut inner = self.lock();
-        if let Err(error) = inner.take(&self.directory, self.base_s, interval) {
-            inner.broken.get_or_insert_with(|| format!("the HDR logs cannot be written: {error}"));
-        }
+        let taken = inner.take(&self.directory, self.base_s, interval);
+        inner.note(taken);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,36 +18,70 @@ use wfe_core::{Call, Millis};
 /// Name of the file in a run's directory: lines of `{"at": ms, "nodes": [..]}`.
 pub const FILE: &str = "telemetry.jsonl";
 
-/// Samples until it is dropped. `every` is the distance of samples, which lie at its multiples.
-pub async fn sample(
+/// Samples until it is dropped. `every` is the distance of samples, which lie at its multiples. The file of an earlier
+/// life is mended at once.
+pub fn sample(
     directory: &Path,
     run: &str,
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
     every: Millis,
-) -> Infallible {
-    if let Err(error) = write_samples(directory, run, backend, clock, every).await {
-        tracing::warn!("{FILE} cannot be written, so the charts of the nodes have a gap: {error}");
+) -> impl Future<Output = Infallible> {
+    let opened = open(directory, clock.now());
+    let attempt = Attempt { run: run.into(), workflow: String::new(), step: ENGINE.into(), number: 1 };
+    async move {
+        let written = match opened {
+            Ok((file, last)) => write_samples(&file, last, &attempt, &*backend, &*clock, every).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = written {
+            tracing::warn!("{FILE} cannot be written, so the charts of the nodes have a gap: {error}");
+        }
+        std::future::pending().await
     }
-    std::future::pending().await
 }
 
 async fn write_samples(
-    directory: &Path,
-    run: &str,
-    backend: Arc<dyn Backend>,
-    clock: Arc<dyn Clock>,
+    file: &File,
+    mut last: Millis,
+    attempt: &Attempt,
+    backend: &dyn Backend,
+    clock: &dyn Clock,
     every: Millis,
 ) -> std::io::Result<()> {
-    let file = OpenOptions::new().create(true).append(true).open(directory.join(FILE))?;
     loop {
-        let at = (clock.now() / every + 1) * every;
+        let at = (last / every + 1).max(clock.now().div_ceil(every)) * every;
         clock.sleep_until(at).await;
-        let attempt = Attempt { run: run.into(), workflow: String::new(), step: ENGINE.into(), number: 1 };
-        let context = Context { attempt, number: 0, asked_at: at, key: String::new() };
+        last = at;
+        let context = Context { attempt: attempt.clone(), number: 0, asked_at: at, key: String::new() };
         let Ok(nodes) = backend.call(&context, &Call::ClusterNodes(Nodes {})).await else { continue };
-        write(&file, at, nodes)?;
+        write(file, at, nodes)?;
     }
+}
+
+/// Opens the file behind the last sample that a run knows which is at `now`; answers when that was, or 0. What stands
+/// after it, a torn line or samples of a rehearsal that was ahead of its journal, is cut off.
+fn open(directory: &Path, now: Millis) -> std::io::Result<(File, Millis)> {
+    let mut file = OpenOptions::new().create(true).append(true).read(true).open(directory.join(FILE))?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    let (kept, last) = kept(&text, now);
+    file.set_len(kept as u64)?;
+    Ok((file, last))
+}
+
+/// How many bytes of the file are samples up to `now`, and when the last of them was taken.
+fn kept(text: &[u8], now: Millis) -> (usize, Millis) {
+    let (mut kept, mut last) = (0, 0);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let at = serde_json::from_slice(line).ok().and_then(|sample: Value| sample["at"].as_u64());
+        if line.last() != Some(&b'\n') || at.is_some_and(|at| at > now) {
+            break;
+        }
+        kept += line.len();
+        last = at.unwrap_or(last);
+    }
+    (kept, last)
 }
 
 fn write(mut file: &File, at: Millis, nodes: Value) -> std::io::Result<()> {
@@ -55,4 +89,19 @@ fn write(mut file: &File, at: Millis, nodes: Value) -> std::io::Result<()> {
         return Ok(());
     }
     file.write_all(format!("{}\n", json!({ "at": at, "nodes": nodes })).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_samples_up_to_now_are_kept() {
+        let text = b"{\"at\":5,\"nodes\":[]}\nnonsense\n{\"at\":10,\"nodes\":[]}\n{\"at\":15,\"no";
+        let ends: Vec<usize> = text.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1).collect();
+        assert_eq!(kept(text, 4), (0, 0));
+        assert_eq!(kept(text, 9), (ends[1], 5));
+        assert_eq!(kept(text, 10), (ends[2], 10));
+        assert_eq!(kept(text, 99), (ends[2], 10));
+    }
 }

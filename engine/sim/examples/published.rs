@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Nowhere, Player};
+use common::{Nowhere, Player, at};
 use wfe_sim::Faults;
 
 fn main() {
@@ -109,7 +109,7 @@ fn show(what: &str, player: &Player) {
             "    {kind:5} P90 {:9.2} P99 {:9.2} ms, service P99 {:.2}, {:.0}/s, {} errors",
             seen.ms(0.9),
             seen.ms(0.99),
-            seen.service.value_at_quantile(0.99) as f64 / 1e6,
+            at(&seen.service, 0.99),
             seen.rate(),
             seen.errors
         );

@@ -67,7 +67,7 @@ impl World {
             Call::ClusterCreate(create) => answer(self.create_cluster(create)?),
             Call::ClusterJoin(join) => answer(self.join(join)?),
             Call::ClusterFlush(_) => self.cluster().map(|_| Value::Null),
-            Call::LoadStart(start) => answer(self.start_load(&start.spec)?),
+            Call::LoadStart(start) => answer(self.start_load(&start.spec, sink)?),
             Call::LoadSetRate(set) => self.set_rate(set, sink),
             Call::LoadStop(stop) => answer(self.stop_load(&stop.load, sink)?),
             other => Err(CallError::unsupported(format!("`{}` does not change the simulated world", other.name()))),
@@ -174,7 +174,7 @@ impl World {
         Ok(())
     }
 
-    fn start_load(&mut self, spec: &str) -> Result<String, CallError> {
+    fn start_load(&mut self, spec: &str, sink: &dyn IntervalSink) -> Result<String, CallError> {
         let load = Load::parse(spec, self.now)?;
         let seed = self.seed;
         let cluster = match &mut self.cluster {
@@ -199,6 +199,7 @@ impl World {
                 cluster.tablets = Some(tablets.ok_or_else(|| CallError::request("bad-load", message))?);
             }
         }
+        load.loaders.iter().for_each(|&loader| sink.expect(&name, &load::loader_name(loader)));
         self.loads.push(load);
         Ok(name)
     }

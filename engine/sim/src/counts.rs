@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wfe_core::measure::{Counts, HIGHEST_NS, Histogram, LOWEST_NS, histogram};
+use wfe_core::measure::{Counts, HIGHEST_NS, Packed};
 
 use crate::latency::{Table, nanoseconds};
 
@@ -11,10 +11,10 @@ pub const TIMEOUT: &str = "timeout";
 
 /// The distributions of one kind of operation in an interval.
 pub struct Times {
-    /// End minus intended start.
-    pub response: Table,
     /// End minus sent.
     pub service: Table,
+    /// End minus intended start; none when nothing starts late, so that it is the same.
+    pub late: Option<Table>,
     /// Response time of an operation that failed at once, ms.
     pub failed_ms: f64,
     /// When the client gives up on an operation that was sent, ms.
@@ -53,46 +53,64 @@ impl Ended {
     }
 }
 
+/// Times in nanoseconds, each with how many operations took it.
+#[derive(Clone, PartialEq)]
+struct Drawn {
+    times: Vec<(u64, u64)>,
+    greatest: u64,
+}
+
 /// The counts and histograms of what one loader did; `draws` are two random numbers between 0 and 1.
 pub fn counts(ended: &Ended, times: &Times, draws: [f64; 2], share: f64) -> Counts {
-    let (mut response, mut service) = (histogram_up_to(&times.response), histogram_up_to(&times.service));
-    let max_response_ns = fill(&mut response, &times.response, f64::INFINITY, ended.good, draws);
-    let max_service_ns = fill(&mut service, &times.service, times.timeout_ms, ended.good, draws);
-    let over = times.response.above(HIGHEST_NS as f64 / 1e6);
-    let clamped = whole(ended.good as f64 * over);
-    let errors = BTreeMap::new();
-    let mut counts = Counts { response, service, max_response_ns, max_service_ns, clamped, errors, share };
-    for &(class, count) in ended.failed.iter().filter(|(_, count)| *count > 0) {
-        add_failed(&mut counts, times, class, count);
-    }
-    counts
-}
-
-fn add_failed(counts: &mut Counts, times: &Times, class: &str, count: u64) {
-    let (response_ms, service_ms) = match class {
-        TIMEOUT => (times.timeout_ms + times.failed_ms, times.timeout_ms),
-        _ => (times.failed_ms, times.failed_ms.min(times.timeout_ms)),
+    let table = times.late.as_ref().unwrap_or(&times.service);
+    let mut response = draw(table, u64::MAX, ended.good, draws);
+    let timeout = nanoseconds(times.timeout_ms);
+    let mut service = match times.late {
+        None if response.greatest <= timeout => response.clone(),
+        _ => draw(&times.service, timeout, ended.good, draws),
     };
-    let (response, service) = (nanoseconds(response_ms), nanoseconds(service_ms));
-    let mut own = histogram();
-    record(&mut own, service, count);
-    record(&mut counts.service, service, count);
-    record(&mut counts.response, response, count);
-    counts.max_service_ns = counts.max_service_ns.max(service);
-    counts.max_response_ns = counts.max_response_ns.max(response);
-    counts.clamped += if response_ms * 1e6 > HIGHEST_NS as f64 { count } else { 0 };
-    counts.errors.insert(class.to_owned(), own);
+    let mut clamped = whole(ended.good as f64 * table.above(HIGHEST_NS as f64 / 1e6));
+    let mut errors = BTreeMap::new();
+    for &(class, count) in ended.failed.iter().filter(|(_, count)| *count > 0) {
+        let (response_ms, service_ms) = times.failed(class);
+        response.add(nanoseconds(response_ms), count);
+        service.add(nanoseconds(service_ms), count);
+        clamped += if response_ms * 1e6 > HIGHEST_NS as f64 { count } else { 0 };
+        errors.insert(class.to_owned(), [(nanoseconds(service_ms), count)].into_iter().collect());
+    }
+    let (max_response_ns, max_service_ns) = (response.greatest, service.greatest);
+    let same = response == service;
+    let response: Packed = response.times.into_iter().collect();
+    let service = if same { response.clone() } else { service.times.into_iter().collect() };
+    Counts { response, service, max_response_ns, max_service_ns, clamped, errors, share }
 }
 
-/// Records `count` operations that follow a table, none above `bound_ms`; answers the greatest time, ns.
+impl Times {
+    /// Response and service time of an operation that failed, ms.
+    fn failed(&self, class: &str) -> (f64, f64) {
+        match class {
+            TIMEOUT => (self.timeout_ms + self.failed_ms, self.timeout_ms),
+            _ => (self.failed_ms, self.failed_ms.min(self.timeout_ms)),
+        }
+    }
+}
+
+impl Drawn {
+    fn add(&mut self, ns: u64, count: u64) {
+        self.times.push((ns, count));
+        self.greatest = self.greatest.max(ns);
+    }
+}
+
+/// The times of `count` operations that follow a table, none above `bound`.
 ///
 /// The greatest is drawn as the greatest of so many; the others are what the table says below it, rounded so that they
 /// add up.
-fn fill(histogram: &mut Histogram, table: &Table, bound_ms: f64, count: u64, draws: [f64; 2]) -> u64 {
+fn draw(table: &Table, bound: u64, count: u64, draws: [f64; 2]) -> Drawn {
+    let mut drawn = Drawn { times: Vec::with_capacity(table.at.len() + 1), greatest: 0 };
     if count == 0 {
-        return 0;
+        return drawn;
     }
-    let bound = if bound_ms.is_finite() { nanoseconds(bound_ms) } else { u64::MAX };
     let top = draws[0].powf(1.0 / count as f64);
     let greatest = table.quantile_ns(top).min(bound);
     let others = count - 1;
@@ -101,26 +119,12 @@ fn fill(histogram: &mut Histogram, table: &Table, bound_ms: f64, count: u64, dra
         let until = ((others as f64 * (table.below[index] / top).min(1.0) + draws[1]) as u64).min(others);
         if until > recorded {
             let middle = (table.at[index - 1] * table.at[index]).sqrt();
-            record(histogram, nanoseconds(middle).min(greatest), until - recorded);
+            drawn.times.push((nanoseconds(middle).min(greatest), until - recorded));
             recorded = until;
         }
     }
-    record(histogram, greatest, count - recorded);
-    greatest
-}
-
-/// A histogram that is just wide enough for most times of a table, and grows for others.
-///
-/// It adds up with full ones; there are thousands of them in a run, and full ones would cost more time than the model.
-fn histogram_up_to(table: &Table) -> Histogram {
-    let highest = nanoseconds(table.at[table.at.len() - 1]).clamp(2 * LOWEST_NS, HIGHEST_NS);
-    let mut histogram = Histogram::new_with_bounds(LOWEST_NS, highest, 3).unwrap_or_else(|_| histogram());
-    histogram.auto(true);
-    histogram
-}
-
-fn record(histogram: &mut Histogram, value: u64, count: u64) {
-    histogram.saturating_record_n(value.min(HIGHEST_NS), count);
+    drawn.add(greatest, count - recorded);
+    drawn
 }
 
 /// The nearest whole number that is not negative.

@@ -84,8 +84,9 @@ impl Service {
     pub fn table(&self, kind: Kind, count: f64, phase: f64) -> Table {
         let mut table = Table { at: vec![self.base], below: vec![0.0] };
         let mut x = 0.01 * RATIO.powf(phase);
+        let mut chance = Vec::with_capacity(self.nodes.len());
         while table.at.len() < MOST_POINTS {
-            let below = self.below(kind, x);
+            let below = self.below(kind, x, &mut chance);
             table.at.push(self.base + x);
             table.below.push(below);
             if (1.0 - below) * count < 0.01 {
@@ -99,17 +100,18 @@ impl Service {
         table
     }
 
-    /// The chance that an operation takes at most `x` ms more than the base.
-    fn below(&self, kind: Kind, x: f64) -> f64 {
+    /// The chance that an operation takes at most `x` ms more than the base; `chance` becomes that of each node.
+    fn below(&self, kind: Kind, x: f64, chance: &mut Vec<f64>) -> f64 {
         let long = (-x / self.stall_ms).exp();
-        let chance: Vec<f64> = self.nodes.iter().map(|node| self.node_below(node, kind, x, long)).collect();
+        chance.clear();
+        chance.extend(self.nodes.iter().map(|node| self.node_below(node, kind, x, long)));
         let sets = match kind {
             Kind::Read => &self.read_groups,
             Kind::Write => &self.write_sets,
         };
         let one = |&(set, weight): &(Set, f64)| match kind {
-            Kind::Read => weight * members_of(set, &chance).product::<f64>(),
-            Kind::Write => weight * at_least(self.quorum, members_of(set, &chance)),
+            Kind::Read => weight * members_of(set, chance).product::<f64>(),
+            Kind::Write => weight * at_least(self.quorum, members_of(set, chance)),
         };
         sets.iter().map(one).sum::<f64>().clamp(0.0, 1.0)
     }
@@ -188,10 +190,10 @@ impl Table {
         self
     }
 
-    /// The times with lateness added.
-    pub fn late(&self, pieces: &[Late]) -> Self {
+    /// The times with lateness added; none when nothing is late.
+    pub fn late(&self, pieces: &[Late]) -> Option<Self> {
         if pieces.iter().all(|(_, to, _)| *to <= 0.0) {
-            return self.clone();
+            return None;
         }
         let integrals = self.integrals();
         let from = self.at[0] + pieces.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
@@ -208,7 +210,7 @@ impl Table {
         if let Some(last) = below.last_mut() {
             *last = 1.0;
         }
-        Self { at, below }
+        Some(Self { at, below })
     }
 
     /// The chance to be below `t`, and to be of this piece.

@@ -1,7 +1,7 @@
 //! A load: what it asks for, how late it is, and what it has done.
 
 use wfe_core::CallError;
-use wfe_core::capability::load::{Keys, Spec, Status};
+use wfe_core::capability::load::{Keys, Spec, Status, loader_name};
 
 use crate::record::Recorder;
 
@@ -74,7 +74,7 @@ impl Load {
     /// What is not as it should be, for people.
     fn noteworthy(&self) -> String {
         let lost = (0..self.spec.loaders).filter(|loader| !self.loaders.contains(loader));
-        let lost = lost.map(|loader| format!("loader-{} is lost", loader + 1));
+        let lost = lost.map(|loader| format!("{} is lost", loader_name(loader)));
         let failures = Some(self.recorder.failures()).filter(|text| !text.is_empty());
         let late = (self.lag > 1.0).then(|| format!("operations start {:.1} s late", self.lag));
         lost.chain(failures).chain(late).collect::<Vec<String>>().join("; ")

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use wfe_core::Millis;
 use wfe_core::backend::IntervalSink;
+use wfe_core::capability::load::loader_name;
 use wfe_core::measure::{Counts, Interval};
 
 use crate::cluster::Cluster;
@@ -152,8 +153,8 @@ impl Recorder {
         let times = |table: Table| {
             let table = table.scaled(scale);
             Times {
-                response: table.late(&response),
-                service: table.late(&service),
+                late: table.late(&response),
+                service: table.late(&service).unwrap_or(table),
                 failed_ms: c.base_ms + late_ms,
                 timeout_ms: c.request_timeout_s * 1000.0,
             }
@@ -199,7 +200,7 @@ impl Recorder {
     fn interval(&self, load: &Load, loader: u32, to: Millis) -> Interval {
         Interval {
             load: load.spec.name.clone(),
-            loader: format!("loader-{}", loader + 1),
+            loader: loader_name(loader),
             from_ms: self.from,
             to_ms: to,
             warm_up: false,

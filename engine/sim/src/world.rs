@@ -4,6 +4,7 @@
 //! looking at the world never changes it: a look between two steps is made on a copy. Only a call that changes something
 //! cuts a step short.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -86,13 +87,24 @@ impl World {
     }
 
     /// The world at a moment between two steps.
-    pub fn at(&self, moment: Millis) -> Self {
-        let mut world = self.clone();
-        if world.now < moment {
-            let plan = world.plan();
-            world.flow_until(&plan, moment.min(plan.until));
+    pub fn at(&self, moment: Millis) -> Cow<'_, Self> {
+        if self.now >= moment {
+            return Cow::Borrowed(self);
         }
-        world
+        let mut world = Self {
+            faults: self.faults.clone(),
+            fleet: self.fleet.clone(),
+            cluster: self.cluster.clone(),
+            loads: self.loads.clone(),
+            operations: self.operations.clone(),
+            // What was answered before does not matter to how things flow.
+            answers: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            ..*self
+        };
+        let plan = world.plan();
+        world.flow_until(&plan, moment.min(plan.until));
+        Cow::Owned(world)
     }
 
     /// What flows now.

@@ -154,9 +154,9 @@ fn sums_add_up() {
     player.sleep(1_234.567);
     let status = player.stop("fill");
     let recorded = player.take();
-    assert_eq!(status["operations"], json!(recorded["write"].response.len()));
+    assert_eq!(status["operations"], json!(recorded["write"].response.total()));
     assert_eq!(status["operations"], json!(24_691_340));
-    assert_eq!(recorded["write"].response.len(), recorded["write"].service.len());
+    assert_eq!(recorded["write"].response.total(), recorded["write"].service.total());
     let used: f64 = player.nodes().iter().map(|n| n["used-bytes"].as_f64().expect("bytes")).sum();
     assert!((used / (24_691_340.0 * 1024.0 * 1.1 * 3.0) - 1.0).abs() < 1e-6, "{used}");
 }
@@ -229,7 +229,7 @@ fn odd_loads_are_refused_or_run() {
             Ok(name) => {
                 player.sleep(61.5);
                 let status = player.ok("load/loads.stop", json!({"load": name}));
-                let recorded: u64 = player.take().values().map(|seen| seen.response.len()).sum();
+                let recorded: u64 = player.take().values().map(|seen| seen.response.total()).sum();
                 assert_eq!(status["operations"], json!(recorded), "{field} {value}");
                 format!("{} operations, {} errors", status["operations"], status["errors"])
             }

@@ -82,7 +82,7 @@ fn load_fails_with_its_cluster() {
     let status = player.ok("load/loads.status", json!({"load": "light"}));
     assert_eq!(status["state"], json!("failed"));
     assert_eq!(status["operations"], json!(60_000));
-    assert_eq!(status["operations"].as_u64(), Some(player.take().values().map(|s| s.response.len()).sum()));
+    assert_eq!(status["operations"].as_u64(), Some(player.take().values().map(|s| s.response.total()).sum()));
 }
 
 #[test]

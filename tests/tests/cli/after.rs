@@ -148,8 +148,7 @@ fn machines_whose_answer_was_lost_are_taken_over_by_the_next_attempt() {
     assert_eq!(result["steps"][0]["attempts"], 2);
 }
 
-const GROWING: &str = "\
-  grow:
+const GROWING: &str = "  grow:
     needs: [steady]
     uses: grow-cluster
     with: { add: [{ count: 3, type: i4i.4xlarge, racks: 3 }], together: true }
@@ -193,10 +192,22 @@ fn one_step_is_tried_again() {
 fn what_cannot_be_tried_again_is_said() {
     let _named = named();
     let place = failed();
-    assert_snapshot!(place.seen(&["resume", "last", "--retry", "steady"]), @"");
-    assert_snapshot!(place.seen(&["resume", "last", "--retry", "stedy"]), @"");
+    assert_snapshot!(place.seen(&["resume", "last", "--retry", "steady"]), @r#"
+    exit code 2
+    --- stderr
+    error: the run cannot be resumed: step `steady` did not fail
+    "#);
+    assert_snapshot!(place.seen(&["resume", "last", "--retry", "stedy"]), @r#"
+    exit code 2
+    --- stderr
+    error: the run cannot be resumed: no step `stedy` was started; steps that failed: grow
+    "#);
     place.stdout(&["cleanup", "last"]);
-    assert_snapshot!(place.seen(&["resume", "last", "--retry", "grow"]), @"");
+    assert_snapshot!(place.seen(&["resume", "last", "--retry", "grow"]), @r#"
+    exit code 2
+    --- stderr
+    error: the run cannot be resumed: its machines were given back: a run that is to be retried begins with `--keep on-failure`
+    "#);
 }
 
 #[test]

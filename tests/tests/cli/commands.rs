@@ -239,6 +239,32 @@ fn run_with_json_prints_the_result_and_nothing_else() {
 }
 
 #[test]
+fn a_loader_that_is_lost_before_its_first_interval_is_missing() {
+    let place = Place::new();
+    place.write("two.yaml", QUICK.replace("rows: 100000", "rows: 100000, loaders: 2"));
+    place.write("faults.yaml", "- loader-lost: {load: traffic, loader: 2, at: 1}\n");
+    let seen = place.seen(&["run", "two.yaml", "--faults", "faults.yaml", "--json"]);
+    assert!(seen.starts_with("exit code 3"), "{seen}");
+    let result: Value = serde_json::from_str(&place.result()).unwrap();
+    let missing = result["measurements"][0]["missing"].to_string();
+    assert!(missing.contains("loader-2: nothing from"), "{missing}");
+    assert!(place.runs()[0].join("hdr/traffic.loader-2.hlog").exists(), "a log without intervals says so for ever");
+}
+
+#[test]
+fn a_log_that_is_missing_is_told_by_the_report() {
+    let place = Place::quick();
+    place.stdout(&["run", "quick.yaml"]);
+    let run = place.runs().remove(0);
+    let told = || fs::read_to_string(run.join("report.md")).unwrap().contains("traffic.loader-1.hlog is missing");
+    place.stdout(&["report"]);
+    assert!(!told());
+    fs::remove_file(run.join("hdr/traffic.loader-1.hlog")).unwrap();
+    place.stdout(&["report"]);
+    assert!(told());
+}
+
+#[test]
 fn run_leaves_its_files() {
     let place = Place::quick();
     place.stdout(&["run", "quick.yaml"]);

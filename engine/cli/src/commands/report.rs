@@ -22,7 +22,7 @@ pub fn report(args: ShowArgs) -> Result<u8, Failure> {
 
 /// Makes the reports of a run from its journal and logs, and prints its summary or its result.
 pub fn make(directory: &Path, entries: &[Entry], state: &RunState, json: bool) -> Result<(), Failure> {
-    let loaded = wfe_report::load_run(directory);
+    let loaded = wfe_report::load_run(directory, entries);
     let mut document = Document::new(state, entries, &loaded.recording, &loaded.telemetry);
     document.notices.extend(loaded.notices);
     write(&document, directory)?;

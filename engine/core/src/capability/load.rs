@@ -49,6 +49,11 @@ record! {
     }
 }
 
+/// The name of a load's loader, counted from 0.
+pub fn loader_name(number: u32) -> String {
+    format!("loader-{}", number + 1)
+}
+
 /// What a load does: the JSON object given to `loads.start`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -4,56 +4,35 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::{Compress, Compression, FlushCompress};
 
 use super::{CLOSING, Closing, ClosingCounts, one_line};
-use crate::measure::{Counts, Encoder, Interval, Packed, Recorded, RecordedCounts, Recording, ms};
+use crate::measure::{Counts, Interval, Packed, ms};
 
 /// First bytes of a compressed V2 histogram.
 pub(super) const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 
+/// The longest part of a zlib stream that is stored as it is.
+const LONGEST_STORED: usize = 65_535;
+
 /// Writes intervals, reusing its buffers.
+#[derive(Default)]
 pub struct Writer {
-    encoder: Encoder,
-    deflate: Compress,
+    v2: Vec<u8>,
     bytes: Vec<u8>,
 }
 
-impl Default for Writer {
-    fn default() -> Self {
-        Self { encoder: Encoder::default(), deflate: Compress::new(Compression::fast(), true), bytes: Vec::new() }
-    }
-}
-
 impl Writer {
-    /// Pushes an interval into a recording and answers its lines; none when the recording does not take it. Packs each
-    /// histogram once for both.
-    pub fn record(&mut self, recording: &mut Recording, interval: Interval) -> Option<String> {
-        if !recording.fits(&interval) {
-            return None;
-        }
-        let recorded = Recorded::of(&interval, &mut self.encoder);
-        let lines = self.lines_of(&interval, &recorded);
-        recording.insert(interval, recorded);
-        Some(lines)
-    }
-
     /// The lines of one interval, its closing comment last. Append them with one write.
     pub fn lines(&mut self, interval: &Interval) -> String {
-        let recorded = Recorded::of(interval, &mut self.encoder);
-        self.lines_of(interval, &recorded)
-    }
-
-    fn lines_of(&mut self, interval: &Interval, recorded: &Recorded) -> String {
         let mut text = String::new();
-        for ((name, counts), packed) in interval.operations.iter().zip(recorded.operations.values()) {
-            self.operation(&mut text, interval, &one_line(name), counts, packed);
+        for (name, counts) in &interval.operations {
+            self.operation(&mut text, interval, &one_line(name), counts);
         }
         let closing = Closing {
-            from_ms: recorded.from_ms,
-            to_ms: recorded.to_ms,
-            warm_up: recorded.warm_up,
-            asked_rate: recorded.asked_rate,
+            from_ms: interval.from_ms,
+            to_ms: interval.to_ms,
+            warm_up: interval.warm_up,
+            asked_rate: interval.asked_rate.filter(|rate| rate.is_finite()),
             lines: text.lines().count(),
             operations: interval.operations.iter().map(|(name, counts)| (name.clone(), closing(counts))).collect(),
         };
@@ -61,18 +40,17 @@ impl Writer {
         text + CLOSING + &closing + "]\n"
     }
 
-    fn operation(&mut self, text: &mut String, at: &Interval, name: &str, counts: &Counts, packed: &RecordedCounts) {
-        self.compress(&packed.response.v2());
-        self.line(text, at, &format!("{name}.rt"), packed.response.count(), packed.max_response_ns);
+    fn operation(&mut self, text: &mut String, at: &Interval, name: &str, counts: &Counts) {
+        self.compress(&counts.response);
+        self.line(text, at, &format!("{name}.rt"), counts.response.count(), counts.max_response_ns);
         // Without a queue both are often the same: the bytes stand already.
-        if packed.service != packed.response {
-            self.compress(&packed.service.v2());
+        if counts.service != counts.response {
+            self.compress(&counts.service);
         }
-        self.line(text, at, &format!("{name}.st"), packed.service.count(), packed.max_service_ns);
-        for (class, times) in &counts.errors {
-            let failed = Packed::of(times, &mut self.encoder);
-            self.compress(&failed.v2());
-            self.line(text, at, &format!("{name}.err.{}", one_line(class)), failed.count(), times.max());
+        self.line(text, at, &format!("{name}.st"), counts.service.count(), counts.max_service_ns);
+        for (class, failed) in &counts.errors {
+            self.compress(failed);
+            self.line(text, at, &format!("{name}.err.{}", one_line(class)), failed.count(), failed.max_ns());
         }
     }
 
@@ -85,19 +63,42 @@ impl Writer {
         text.push('\n');
     }
 
-    fn compress(&mut self, v2: &[u8]) {
+    /// Wraps a histogram as the compressed V2 encoding wants it, in a zlib stream that stores it as it is: packed counts
+    /// are so dense that deflating them saves a tenth and costs more than all the rest.
+    fn compress(&mut self, packed: &Packed) {
+        self.v2.clear();
+        packed.write_v2(&mut self.v2);
+        let blocks = self.v2.len().div_ceil(LONGEST_STORED);
+        let length = 2 + 5 * blocks + self.v2.len() + 4;
         self.bytes.clear();
-        // What cannot be compressed grows by five bytes for each block, and by the zlib header and checksum.
-        self.bytes.reserve(v2.len() + v2.len() / 1_000 + 128);
         self.bytes.extend(COMPRESSED_COOKIE.to_be_bytes());
-        self.bytes.extend([0; 4]);
-        self.deflate.reset();
-        self.deflate
-            .compress_vec(v2, &mut self.bytes, FlushCompress::Finish)
-            .expect("the buffer has room for all of it");
-        let length = (self.bytes.len() - 8) as u32;
-        self.bytes[4..8].copy_from_slice(&length.to_be_bytes());
+        self.bytes.extend((length as u32).to_be_bytes());
+        self.bytes.extend([0x78, 0x01]);
+        for (number, block) in self.v2.chunks(LONGEST_STORED).enumerate() {
+            let length = block.len() as u16;
+            self.bytes.push(u8::from(number + 1 == blocks));
+            self.bytes.extend(length.to_le_bytes());
+            self.bytes.extend((!length).to_le_bytes());
+            self.bytes.extend(block);
+        }
+        self.bytes.extend(adler32(&self.v2).to_be_bytes());
     }
+}
+
+/// The checksum of a zlib stream.
+fn adler32(bytes: &[u8]) -> u32 {
+    const MODULUS: u32 = 65_521;
+    // So many sums fit into 32 bits.
+    const MOST: usize = 5_552;
+    let (mut sum, mut sums) = (1u32, 0u32);
+    for part in bytes.chunks(MOST) {
+        for &byte in part {
+            sum += u32::from(byte);
+            sums += sum;
+        }
+        (sum, sums) = (sum % MODULUS, sums % MODULUS);
+    }
+    sums << 16 | sum
 }
 
 fn closing(counts: &Counts) -> ClosingCounts {
@@ -105,5 +106,31 @@ fn closing(counts: &Counts) -> ClosingCounts {
         share: if counts.share.is_finite() { counts.share } else { 0.0 },
         clamped: counts.clamped,
         errors: counts.errors.keys().cloned().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::ZlibDecoder;
+
+    use super::*;
+
+    #[test]
+    fn a_histogram_of_any_size_is_a_zlib_stream() {
+        let mut lengths = Vec::new();
+        for values in [0, 1, 1_000, 400_000_u64] {
+            let packed: Packed = (0..values).map(|number| (number << 12, u64::MAX >> 20)).collect();
+            let mut writer = Writer::default();
+            writer.compress(&packed);
+            let (head, stream) = writer.bytes.split_at(8);
+            assert_eq!(head[4..], (stream.len() as u32).to_be_bytes());
+            let mut inflated = Vec::new();
+            ZlibDecoder::new(stream).read_to_end(&mut inflated).unwrap();
+            assert!(inflated == writer.v2, "{values} values");
+            lengths.push(inflated.len());
+        }
+        assert!(lengths.is_sorted() && lengths[3] > LONGEST_STORED, "{lengths:?}");
     }
 }

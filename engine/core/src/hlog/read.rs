@@ -10,7 +10,7 @@ use hdrhistogram::serialization::Deserializer;
 
 use super::encode::COMPRESSED_COOKIE;
 use super::{CLOSING, Closing, Header, one_line};
-use crate::measure::{Counts, Histogram, Interval};
+use crate::measure::{Counts, Histogram, Interval, Packed};
 
 /// The longest decoded histogram that is believed, bytes: the recorded ones are below 300 KB.
 const LONGEST: u64 = 16 << 20;
@@ -49,7 +49,7 @@ pub struct Line {
     /// The column of the maximum.
     pub max: f64,
     /// The values.
-    pub histogram: Histogram,
+    pub histogram: Packed,
 }
 
 impl Line {
@@ -70,7 +70,7 @@ impl Line {
     }
 }
 
-/// Reads a file and hands over its intervals one by one: dense histograms of a whole file would fill the memory.
+/// Reads a file and hands over its intervals one by one.
 pub fn read(text: &str, mut take: impl FnMut(Interval)) -> Log {
     let mut reader = Reader::default();
     let mut position = 0;
@@ -196,22 +196,31 @@ fn nanoseconds(ms: f64) -> u64 {
     (ms * 1e6).round() as u64
 }
 
-/// Decodes a histogram in base64.
-fn decode(text: &str) -> Result<Histogram, String> {
-    decode_v2(&STANDARD.decode(text).map_err(|e| format!("the histogram is not base64: {e}"))?)
+/// Decodes a histogram in base64. One with other bounds than the recorded ones is brought to them.
+fn decode(text: &str) -> Result<Packed, String> {
+    let v2 = inflate(&STANDARD.decode(text).map_err(|e| format!("the histogram is not base64: {e}"))?)?;
+    Packed::read_v2(&v2).map_or_else(|| dense(&v2).map(|histogram| Packed::of(&histogram)), Ok)
 }
 
 /// Decodes a histogram in the compressed V2 encoding. Memory is bounded, whatever the bytes say of their length.
 pub fn decode_v2(bytes: &[u8]) -> Result<Histogram, String> {
+    dense(&inflate(bytes)?)
+}
+
+fn inflate(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let (head, body) = bytes.split_at_checked(8).ok_or("the histogram is too short")?;
     let mut v2 = Vec::new();
     match head.starts_with(&COMPRESSED_COOKIE.to_be_bytes()) {
         true => ZlibDecoder::new(body).take(LONGEST).read_to_end(&mut v2).map_err(|e| format!("the histogram: {e}"))?,
         false => return Err("the histogram is not in the compressed V2 encoding".into()),
     };
+    Ok(v2)
+}
+
+fn dense(v2: &[u8]) -> Result<Histogram, String> {
     let counts = v2.get(4..8).map(|length| u32::from_be_bytes([length[0], length[1], length[2], length[3]]));
     if counts.is_none_or(|length| length as usize + 40 > v2.len()) {
         return Err("the histogram is shorter than it says".into());
     }
-    Deserializer::new().deserialize(&mut v2.as_slice()).map_err(|e| format!("the histogram: {e}"))
+    Deserializer::new().deserialize(&mut &*v2).map_err(|e| format!("the histogram: {e}"))
 }

@@ -12,6 +12,7 @@
 
 mod coverage;
 mod packed;
+mod place;
 mod recording;
 mod stretch;
 mod sums;
@@ -20,8 +21,8 @@ pub mod text;
 mod window;
 
 pub use coverage::Coverage;
-pub use packed::{Encoder, Packed};
-pub use recording::{Recorded, RecordedCounts, Recording};
+pub use packed::Packed;
+pub use recording::Recording;
 pub use stretch::{Stretch, Stretches};
 pub use sums::Sums;
 pub use tally::{Tally, ms};
@@ -49,7 +50,7 @@ pub fn histogram() -> Histogram {
 }
 
 /// What one loader of one load did in one interval.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
     /// The load's name.
     pub load: String,
@@ -68,12 +69,12 @@ pub struct Interval {
 }
 
 /// What one kind of operation did in one interval.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Counts {
     /// End minus intended start; failed operations included.
-    pub response: Histogram,
+    pub response: Packed,
     /// End minus sent.
-    pub service: Histogram,
+    pub service: Packed,
     /// Exact greatest response time, nanoseconds.
     pub max_response_ns: u64,
     /// Exact greatest service time, nanoseconds.
@@ -81,7 +82,7 @@ pub struct Counts {
     /// Values over the histograms' bound, which were clamped.
     pub clamped: u64,
     /// Failed operations by class, such as `timeout`, with their own service times.
-    pub errors: BTreeMap<String, Histogram>,
+    pub errors: BTreeMap<String, Packed>,
     /// The part of the asked rate that this kind has, from 0 to 1.
     pub share: f64,
 }

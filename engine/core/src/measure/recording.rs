@@ -2,55 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::packed::{Encoder, Packed};
-use super::{Counts, Interval};
+use super::Interval;
 use crate::Millis;
 
-/// All recorded intervals of a run, packed, by load and loader.
+/// All recorded intervals of a run, by load and loader.
 #[derive(Default)]
 pub struct Recording {
     pub(super) loads: BTreeMap<String, Load>,
-    encoder: Encoder,
 }
 
 /// One load's loaders with their intervals in order.
 #[derive(Default)]
 pub(super) struct Load {
-    pub(super) loaders: BTreeMap<String, Vec<Recorded>>,
-}
-
-/// One interval, packed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
-    /// Its first millisecond.
-    pub from_ms: Millis,
-    /// The millisecond after its last.
-    pub to_ms: Millis,
-    /// Whether it is left out of measurements.
-    pub warm_up: bool,
-    /// Asked operations a second of this loader.
-    pub asked_rate: Option<f64>,
-    /// What was done, by kind of operation.
-    pub operations: BTreeMap<String, RecordedCounts>,
-}
-
-/// What one kind of operation did in one interval, packed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RecordedCounts {
-    /// Response times.
-    pub response: Packed,
-    /// Service times.
-    pub service: Packed,
-    /// Exact greatest response time, nanoseconds.
-    pub max_response_ns: u64,
-    /// Exact greatest service time, nanoseconds.
-    pub max_service_ns: u64,
-    /// Values over the histograms' bound.
-    pub clamped: u64,
-    /// Failed operations by class.
-    pub errors: BTreeMap<String, u64>,
-    /// The part of the asked rate that this kind has.
-    pub share: f64,
+    pub(super) loaders: BTreeMap<String, Vec<Interval>>,
 }
 
 impl Recording {
@@ -65,13 +29,20 @@ impl Recording {
         load.loaders.entry(loader.into()).or_default();
     }
 
+    /// Whether a loader was announced or recorded something.
+    pub fn knows(&self, load: &str, loader: &str) -> bool {
+        self.loads.get(load).is_some_and(|load| load.loaders.contains_key(loader))
+    }
+
     /// Takes one whole interval. Answers false, and leaves it out, when it begins before the loader's last one ended:
     /// a resumed run may offer again what it recorded before, and nothing may count twice.
-    pub fn push(&mut self, interval: Interval) -> bool {
+    pub fn push(&mut self, mut interval: Interval) -> bool {
         let fits = self.fits(&interval);
         if fits {
-            let recorded = Recorded::of(&interval, &mut self.encoder);
-            self.insert(interval, recorded);
+            interval.asked_rate = interval.asked_rate.filter(|rate| rate.is_finite());
+            interval.operations.values_mut().filter(|counts| !counts.share.is_finite()).for_each(|c| c.share = 0.0);
+            let load = self.loads.entry(interval.load.clone()).or_default();
+            load.loaders.entry(interval.loader.clone()).or_default().push(interval);
         }
         fits
     }
@@ -81,12 +52,6 @@ impl Recording {
         let load = self.loads.get(&interval.load);
         let last = load.and_then(|load| load.loaders.get(&interval.loader)).and_then(|recorded| recorded.last());
         interval.from_ms >= last.map_or(0, |last| last.to_ms) && interval.to_ms > interval.from_ms
-    }
-
-    /// Takes an interval that fits and is packed already.
-    pub(crate) fn insert(&mut self, interval: Interval, recorded: Recorded) {
-        let load = self.loads.entry(interval.load).or_default();
-        load.loaders.entry(interval.loader).or_default().push(recorded);
     }
 
     /// Whether nothing was recorded.
@@ -115,7 +80,7 @@ impl Recording {
 }
 
 impl Load {
-    fn all(&self) -> impl Iterator<Item = &Recorded> {
+    fn all(&self) -> impl Iterator<Item = &Interval> {
         self.loaders.values().flatten()
     }
 
@@ -128,34 +93,8 @@ impl Load {
 }
 
 /// The intervals of one loader that overlap a window.
-pub(super) fn between(loader: &[Recorded], from_ms: Millis, to_ms: Millis) -> &[Recorded] {
+pub(super) fn between(loader: &[Interval], from_ms: Millis, to_ms: Millis) -> &[Interval] {
     let first = loader.partition_point(|interval| interval.to_ms <= from_ms);
     let last = loader.partition_point(|interval| interval.from_ms < to_ms);
     loader.get(first..last).unwrap_or_default()
-}
-
-impl Recorded {
-    /// Packs an interval.
-    pub(crate) fn of(interval: &Interval, encoder: &mut Encoder) -> Self {
-        let operations = interval.operations.iter();
-        Self {
-            from_ms: interval.from_ms,
-            to_ms: interval.to_ms,
-            warm_up: interval.warm_up,
-            asked_rate: interval.asked_rate.filter(|rate| rate.is_finite()),
-            operations: operations.map(|(name, counts)| (name.clone(), pack(counts, encoder))).collect(),
-        }
-    }
-}
-
-fn pack(counts: &Counts, encoder: &mut Encoder) -> RecordedCounts {
-    RecordedCounts {
-        response: Packed::of(&counts.response, encoder),
-        service: Packed::of(&counts.service, encoder),
-        max_response_ns: counts.max_response_ns,
-        max_service_ns: counts.max_service_ns,
-        clamped: counts.clamped,
-        errors: counts.errors.iter().map(|(class, times)| (class.clone(), times.len())).collect(),
-        share: if counts.share.is_finite() { counts.share } else { 0.0 },
-    }
 }

@@ -1,8 +1,8 @@
 //! Every stretch of a given length inside a window, sliding by one interval.
 
-use super::Percentiles;
-use super::recording::{Recorded, RecordedCounts, Recording};
+use super::recording::Recording;
 use super::sums::Sums;
+use super::{Counts, Interval, Percentiles};
 use crate::Millis;
 
 /// What a rule needs to know of a stretch.
@@ -42,8 +42,8 @@ pub struct Stretches<'a> {
 /// One kind of operation in one counted interval.
 struct Part<'a> {
     loader: usize,
-    interval: &'a Recorded,
-    counts: &'a RecordedCounts,
+    interval: &'a Interval,
+    counts: &'a Counts,
 }
 
 impl Recording {

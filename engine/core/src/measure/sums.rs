@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::recording::{Recorded, RecordedCounts};
 use super::tally::Tally;
+use super::{Counts, Interval};
 use crate::Millis;
 
 /// What the counted intervals of one kind of operation add up to.
@@ -39,7 +39,7 @@ impl Sums {
     }
 
     /// Adds one interval of a loader. Without counts it is an interval in which nothing of this kind ended.
-    pub fn add(&mut self, loader: usize, interval: &Recorded, counts: Option<&RecordedCounts>) {
+    pub fn add(&mut self, loader: usize, interval: &Interval, counts: Option<&Counts>) {
         let length = interval.to_ms - interval.from_ms;
         let flow = self.flows.entry(loader).or_default();
         flow.covered_ms += length;
@@ -48,15 +48,15 @@ impl Sums {
         flow.count += counts.response.count();
         flow.asked += interval.asked_rate.unwrap_or(0.0) * counts.share * length as f64;
         self.clamped += counts.clamped;
-        for (class, count) in &counts.errors {
-            *self.errors.entry(class.clone()).or_default() += count;
+        for (class, failed) in &counts.errors {
+            *self.errors.entry(class.clone()).or_default() += failed.count();
         }
         self.response.iter_mut().for_each(|tally| tally.add(&counts.response));
         self.service.iter_mut().for_each(|tally| tally.add(&counts.service));
     }
 
     /// Takes away an interval that was added before.
-    pub fn remove(&mut self, loader: usize, interval: &Recorded, counts: Option<&RecordedCounts>) {
+    pub fn remove(&mut self, loader: usize, interval: &Interval, counts: Option<&Counts>) {
         let length = interval.to_ms - interval.from_ms;
         let flow = self.flows.entry(loader).or_default();
         flow.covered_ms -= length;
@@ -65,8 +65,8 @@ impl Sums {
         flow.count -= counts.response.count();
         flow.asked -= interval.asked_rate.unwrap_or(0.0) * counts.share * length as f64;
         self.clamped -= counts.clamped;
-        for (class, count) in &counts.errors {
-            self.errors.entry(class.clone()).and_modify(|sum| *sum -= count);
+        for (class, failed) in &counts.errors {
+            self.errors.entry(class.clone()).and_modify(|sum| *sum -= failed.count());
         }
         self.response.iter_mut().for_each(|tally| tally.remove(&counts.response));
         self.service.iter_mut().for_each(|tally| tally.remove(&counts.service));

@@ -1,47 +1,43 @@
 //! Sums of packed histograms, and their percentiles.
 
-use super::{HIGHEST_NS, LOWEST_NS, Packed, Percentiles};
-
-/// Values below `SUB_BUCKETS << UNIT` are told apart in steps of `1 << UNIT` nanoseconds; each doubling after that has
-/// `HALF` steps, twice as wide as those before.
-const UNIT: u32 = LOWEST_NS.ilog2();
-const SUB_BUCKETS: usize = 2_048;
-const HALF: usize = SUB_BUCKETS / 2;
-/// Places of the counts array: twice `HALF` for the values below the first doubling, `HALF` for each one after it.
-const PLACES: usize = ((HIGHEST_NS >> UNIT).ilog2() - SUB_BUCKETS.ilog2() + 3) as usize * HALF;
+use super::place::highest_at;
+use super::{Packed, Percentiles};
 
 /// A sum of packed histograms that more can be added to, and taken from again.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Tally {
+    /// As long as the longest histogram that was added: most of the places are never used.
     counts: Vec<u64>,
     total: u64,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self { counts: vec![0; PLACES], total: 0 }
-    }
 }
 
 impl Tally {
     /// Adds a histogram.
     pub fn add(&mut self, part: &Packed) {
+        self.reach(part.end());
         for (place, count) in part.counts() {
-            self.counts[place.min(PLACES - 1)] += count;
-            self.total += count;
+            self.counts[place] += count;
+        }
+        self.total += part.count();
+    }
+
+    fn reach(&mut self, end: usize) {
+        if end > self.counts.len() {
+            self.counts.resize(end, 0);
         }
     }
 
     /// Takes a histogram away that was added before.
     pub fn remove(&mut self, part: &Packed) {
         for (place, count) in part.counts() {
-            self.counts[place.min(PLACES - 1)] -= count;
-            self.total -= count;
+            self.counts[place] -= count;
         }
+        self.total -= part.count();
     }
 
     /// Adds another sum.
     pub fn merge(&mut self, other: &Self) {
+        self.reach(other.counts.len());
         self.total += other.total;
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| *sum += count);
     }
@@ -67,7 +63,7 @@ impl Tally {
         let (mut seen, mut place) = (0, 0);
         for (value, quantile) in values.iter_mut().zip(quantiles) {
             let wanted = ((quantile * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
-            while seen < wanted && place < PLACES {
+            while seen < wanted && place < self.counts.len() {
                 seen += self.counts[place];
                 place += 1;
             }
@@ -95,19 +91,12 @@ pub fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// The greatest value that counts at a place.
-fn highest_at(place: usize) -> u64 {
-    let bucket = (place / HALF).saturating_sub(1) as u32;
-    let step = place - bucket as usize * HALF;
-    ((step as u64 + 1) << (UNIT + bucket)) - 1
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measure::{Histogram, histogram, packed::Encoder};
+    use crate::measure::{HIGHEST_NS, Histogram, histogram};
 
     fn recorded(values: &[u64]) -> Histogram {
         let mut all = histogram();
@@ -115,13 +104,8 @@ mod tests {
         all
     }
 
-    #[test]
-    fn places_are_those_of_the_recorded_histograms() {
-        assert_eq!(PLACES, histogram().distinct_values());
-    }
-
     fn values() -> impl Strategy<Value = Vec<u64>> {
-        let value = prop_oneof![0u64..2_000, 0u64..50_000_000, 0u64..2 * HIGHEST_NS];
+        let value = prop_oneof![0u64..2_000, 0u64..50_000_000, 0..=HIGHEST_NS];
         proptest::collection::vec(value, 1..200)
     }
 
@@ -129,12 +113,11 @@ mod tests {
         #[test]
         fn any_split_gives_the_same_percentiles(values in values(), cut in 0usize..200) {
             let (one, two) = values.split_at(cut.min(values.len()));
-            let mut encoder = Encoder::default();
             let mut tally = Tally::default();
-            let extra = Packed::of(&recorded(&values[..1]), &mut encoder);
-            tally.add(&Packed::of(&recorded(one), &mut encoder));
+            let extra = Packed::of(&recorded(&values[..1]));
+            tally.add(&Packed::of(&recorded(one)));
             tally.add(&extra);
-            tally.add(&Packed::of(&recorded(two), &mut encoder));
+            tally.add(&Packed::of(&recorded(two)));
             tally.remove(&extra);
 
             let whole = recorded(&values);

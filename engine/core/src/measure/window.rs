@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::coverage::Coverage;
-use super::recording::{Recorded, Recording, between};
+use super::recording::{Recording, between};
 use super::sums::Sums;
 use super::tally::{Tally, ms};
 use super::text::{seconds, whole};
-use super::{IntervalSummary, Measurement, OperationMeasurement};
+use super::{Interval, IntervalSummary, Measurement, OperationMeasurement};
 use crate::Millis;
 
 /// A window of half an hour or more is shown in pieces of ten minutes, a shorter one in ten pieces.
@@ -34,7 +34,7 @@ pub(super) struct Source<'a> {
     loader: &'a str,
     coverage: Coverage,
     /// The intervals that are counted.
-    pub(super) counted: Vec<&'a Recorded>,
+    pub(super) counted: Vec<&'a Interval>,
 }
 
 /// The sums of a window or of a piece of it.
@@ -162,12 +162,12 @@ impl Recording {
 
 fn source<'a>(
     (load, loader): (&'a str, &'a str),
-    all: &'a [Recorded],
+    all: &'a [Interval],
     (from_ms, to_ms): (Millis, Millis),
 ) -> Source<'a> {
     let overlapping = between(all, from_ms, to_ms);
     let spans = overlapping.iter().map(|interval| (interval.from_ms, interval.to_ms, interval.warm_up));
-    let inside = |interval: &&Recorded| !interval.warm_up && interval.from_ms >= from_ms && interval.to_ms <= to_ms;
+    let inside = |interval: &&Interval| !interval.warm_up && interval.from_ms >= from_ms && interval.to_ms <= to_ms;
     Source {
         load,
         loader,
@@ -177,14 +177,14 @@ fn source<'a>(
 }
 
 /// The counted intervals of the loaders that did this kind of operation, each with its loader's number.
-fn each_counted<'a>(sources: &'a [Source<'a>], operation: &str) -> Vec<(usize, &'a Recorded)> {
+fn each_counted<'a>(sources: &'a [Source<'a>], operation: &str) -> Vec<(usize, &'a Interval)> {
     let did = |source: &Source| source.counted.iter().any(|interval| interval.operations.contains_key(operation));
     let numbered = sources.iter().enumerate().filter(|(_, source)| did(source));
     numbered.flat_map(|(number, source)| source.counted.iter().map(move |interval| (number, *interval))).collect()
 }
 
 /// For each loader the part of the covered time in which its load was there: 1 unless one load follows another.
-fn weights(sources: &[Source], counted: &[(usize, &Recorded)]) -> Vec<f64> {
+fn weights(sources: &[Source], counted: &[(usize, &Interval)]) -> Vec<f64> {
     let spans = |load: Option<&str>| {
         let of_load = counted.iter().filter(|(number, _)| load.is_none_or(|load| sources[*number].load == load));
         union_ms(of_load.map(|(_, interval)| (interval.from_ms, interval.to_ms)).collect())
@@ -206,7 +206,7 @@ fn union_ms(mut spans: Vec<(Millis, Millis)>) -> Millis {
 }
 
 impl Total {
-    fn add(&mut self, operation: &str, number: usize, interval: &Recorded) {
+    fn add(&mut self, operation: &str, number: usize, interval: &Interval) {
         let counts = interval.operations.get(operation);
         self.sums.add(number, interval, counts);
         let Some(counts) = counts.filter(|counts| counts.response.count() > 0) else { return };
@@ -225,7 +225,7 @@ fn measure_operation(
     let counted = each_counted(sources, name);
     let weights_all = weights(sources, &counted);
     let weight = |number: usize| weights_all[number];
-    let mut by_piece: BTreeMap<Millis, Vec<(usize, &Recorded)>> = BTreeMap::new();
+    let mut by_piece: BTreeMap<Millis, Vec<(usize, &Interval)>> = BTreeMap::new();
     for (number, interval) in counted {
         let middle = interval.from_ms.midpoint(interval.to_ms);
         by_piece.entry((middle - from_ms) / piece_ms).or_default().push((number, interval));

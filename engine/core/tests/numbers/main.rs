@@ -6,7 +6,7 @@ mod recording;
 
 use std::collections::BTreeMap;
 
-use wfe_core::measure::{Counts, Interval, Recording, histogram};
+use wfe_core::measure::{Counts, Interval, Packed, Recording};
 
 /// One interval of `load` with reads of these response times in milliseconds, service times half as long.
 pub fn interval(loader: &str, from_s: u64, to_s: u64, reads_ms: &[f64]) -> Interval {
@@ -25,10 +25,8 @@ pub fn interval(loader: &str, from_s: u64, to_s: u64, reads_ms: &[f64]) -> Inter
 
 /// Counts of these response times in milliseconds; service times are half as long.
 pub fn counts(response_ms: &[f64]) -> Counts {
-    let (mut response, mut service) = (histogram(), histogram());
     let ns: Vec<u64> = response_ms.iter().map(|ms| (ms * 1e6) as u64).collect();
-    ns.iter().for_each(|ns| response.saturating_record(*ns));
-    ns.iter().for_each(|ns| service.saturating_record(*ns / 2));
+    let (response, service) = (packed(ns.iter().copied()), packed(ns.iter().map(|ns| ns / 2)));
     let max = ns.iter().copied().max().unwrap_or(0);
     Counts {
         response,
@@ -39,6 +37,11 @@ pub fn counts(response_ms: &[f64]) -> Counts {
         errors: BTreeMap::new(),
         share: 1.0,
     }
+}
+
+/// A histogram of these values, nanoseconds.
+pub fn packed(values: impl IntoIterator<Item = u64>) -> Packed {
+    values.into_iter().map(|ns| (ns, 1)).collect()
 }
 
 /// A recording of these intervals.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use wfe_core::measure::{Interval, Measurement, histogram, ms};
+use wfe_core::measure::{Interval, Measurement, Tally, ms};
 
-use super::{interval, recording, steady};
+use super::{interval, packed, recording, steady};
 
 fn read(measurement: &Measurement) -> &wfe_core::measure::OperationMeasurement {
     measurement.operation("read").expect("reads were recorded")
@@ -127,10 +127,8 @@ fn one_load_after_another_does_not_add_up() {
 #[test]
 fn errors_are_counted_by_class() {
     let mut one = interval("loader-1", 0, 10, &[1.0, 2.0]);
-    let mut times = histogram();
-    times.saturating_record(10_000_000_000);
     let read_counts = one.operations.get_mut("read").expect("there are reads");
-    read_counts.errors.insert("timeout".into(), times);
+    read_counts.errors.insert("timeout".into(), packed([10_000_000_000]));
     read_counts.clamped = 1;
     let measurement = recording([one]).measure(0, 10_000, None);
     assert_eq!(read(&measurement).errors, BTreeMap::from([("timeout".into(), 1)]));
@@ -175,21 +173,21 @@ proptest! {
     #[test]
     fn a_window_is_the_merge_of_the_intervals_inside(intervals in intervals(), from in 0u64..150_000, length in 0u64..150_000) {
         let (from, to) = (from, from + length);
-        let mut expected = histogram();
-        for interval in intervals.iter().filter(|i| i.from_ms >= from && i.to_ms <= to) {
-            expected.add(&interval.operations["read"].response).expect("equal bounds");
-        }
+        let mut expected = Tally::default();
+        let inside = intervals.iter().filter(|i| i.from_ms >= from && i.to_ms <= to);
+        inside.for_each(|interval| expected.add(&interval.operations["read"].response));
         let measurement = recording(intervals).measure(from, to, None);
         let Some(read) = measurement.operation("read") else {
-            prop_assert_eq!(expected.len(), 0);
+            prop_assert_eq!(expected.total(), 0);
             return Ok(());
         };
-        prop_assert_eq!(read.count, expected.len());
+        prop_assert_eq!(read.count, expected.total());
         prop_assert_eq!(read.intervals.iter().map(|piece| piece.count).sum::<u64>(), read.count);
         let max = read.response_ms.max.unwrap_or(0.0);
         if read.count > 0 {
-            prop_assert_eq!(read.response_ms.p99, Some(ms(expected.value_at_quantile(0.99)).min(max)));
-            prop_assert_eq!(read.response_ms.p50, Some(ms(expected.value_at_quantile(0.5)).min(max)));
+            let [p50, p99] = expected.at([0.5, 0.99]);
+            prop_assert_eq!(read.response_ms.p99, Some(ms(p99).min(max)));
+            prop_assert_eq!(read.response_ms.p50, Some(ms(p50).min(max)));
         }
     }
 

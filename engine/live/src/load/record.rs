@@ -1,4 +1,4 @@
-//! What a load thread counts: one set of histograms, swapped at the interval's edge.
+//! What a load thread counts: one set of histograms, packed and emptied at the interval's edge.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wfe_core::Millis;
 use wfe_core::backend::IntervalSink;
-use wfe_core::measure::{Counts, HIGHEST_NS, Histogram, Interval, histogram};
+use wfe_core::measure::{Counts, HIGHEST_NS, Histogram, Interval, Packed, histogram};
 
 use crate::load::schedule::{Ns, Schedule};
 
@@ -25,13 +25,23 @@ pub struct Ended {
     pub error: Option<&'static str>,
 }
 
+/// What one kind of operation did in the current interval.
+struct Counting {
+    response: Histogram,
+    service: Histogram,
+    max_response_ns: u64,
+    max_service_ns: u64,
+    clamped: u64,
+    errors: BTreeMap<&'static str, Histogram>,
+}
+
 /// Counts what one load thread does.
 pub struct Recorder {
     load: String,
     loader: String,
     /// Kinds of operation with their part of the rate.
     kinds: Vec<(String, f64)>,
-    counts: Vec<Counts>,
+    counts: Vec<Counting>,
     /// The run's millisecond at which the load's clock showed 0.
     zero_ms: Millis,
     interval_ns: Ns,
@@ -55,7 +65,7 @@ impl Recorder {
         interval_ms: u64,
         sink: Arc<dyn IntervalSink>,
     ) -> Self {
-        let counts = kinds.iter().map(|(_, share)| empty(*share)).collect();
+        let counts = kinds.iter().map(|_| Counting::new()).collect();
         let interval_ns = interval_ms.max(1) * 1_000_000;
         Self {
             load,
@@ -116,7 +126,7 @@ impl Recorder {
         counts.max_response_ns = counts.max_response_ns.max(response);
         counts.max_service_ns = counts.max_service_ns.max(service);
         if let Some(class) = error {
-            count(counts.errors.entry(class.into()).or_insert_with(histogram), service);
+            count(counts.errors.entry(class).or_insert_with(histogram), service);
         }
         self.ended += 1;
     }
@@ -127,10 +137,8 @@ impl Recorder {
             let before = mem::replace(&mut self.intended, schedule.intended_before(to));
             (self.intended - before) / seconds
         });
-        let counts = self.kinds.iter().map(|(_, share)| empty(*share)).collect();
-        let counts = mem::replace(&mut self.counts, counts);
-        let operations: BTreeMap<String, Counts> =
-            self.kinds.iter().map(|(name, _)| name.clone()).zip(counts).collect();
+        let kinds = self.kinds.iter().zip(&mut self.counts);
+        let operations = kinds.map(|((name, share), counting)| (name.clone(), counting.take(*share))).collect();
         self.sink.push(Interval {
             load: self.load.clone(),
             loader: self.loader.clone(),
@@ -145,15 +153,35 @@ impl Recorder {
     }
 }
 
-fn empty(share: f64) -> Counts {
-    Counts {
-        response: histogram(),
-        service: histogram(),
-        max_response_ns: 0,
-        max_service_ns: 0,
-        clamped: 0,
-        errors: BTreeMap::new(),
-        share,
+impl Counting {
+    fn new() -> Self {
+        Self {
+            response: histogram(),
+            service: histogram(),
+            max_response_ns: 0,
+            max_service_ns: 0,
+            clamped: 0,
+            errors: BTreeMap::new(),
+        }
+    }
+
+    /// Packs what was counted, and begins anew.
+    fn take(&mut self, share: f64) -> Counts {
+        let counts = Counts {
+            response: Packed::of(&self.response),
+            service: Packed::of(&self.service),
+            max_response_ns: mem::take(&mut self.max_response_ns),
+            max_service_ns: mem::take(&mut self.max_service_ns),
+            clamped: mem::take(&mut self.clamped),
+            errors: mem::take(&mut self.errors)
+                .into_iter()
+                .map(|(class, times)| (class.to_owned(), Packed::of(&times)))
+                .collect(),
+            share,
+        };
+        self.response.reset();
+        self.service.reset();
+        counts
     }
 }
 
@@ -173,6 +201,8 @@ mod tests {
     struct Kept(Mutex<Vec<Interval>>);
 
     impl IntervalSink for Kept {
+        fn expect(&self, _: &str, _: &str) {}
+
         fn push(&self, interval: Interval) {
             self.0.lock().unwrap().push(interval);
         }
@@ -199,8 +229,8 @@ mod tests {
         assert_eq!(times, expected);
         assert_eq!(kept.iter().map(|i| i.asked_rate.unwrap().round()).collect::<Vec<_>>(), [100.0; 4]);
         let read = &kept[3].operations["read"];
-        assert_eq!((read.response.len(), read.max_response_ns, read.max_service_ns), (1, 3_000 * MS, 500 * MS));
-        assert_eq!(kept[3].operations["write"].response.len(), 0);
+        assert_eq!((read.response.count(), read.max_response_ns, read.max_service_ns), (1, 3_000 * MS, 500 * MS));
+        assert_eq!(kept[3].operations["write"].response.count(), 0);
     }
 
     #[test]
@@ -210,8 +240,8 @@ mod tests {
         recorder.finish(10 * MS, None);
         let kept = kept.0.lock().unwrap();
         let write = &kept[0].operations["write"];
-        assert_eq!((write.response.len(), write.errors["timeout"].len()), (1, 1));
-        assert!(write.response.max() >= 3 * MS && write.errors["timeout"].max() < 3 * MS);
+        assert_eq!((write.response.count(), write.errors["timeout"].count()), (1, 1));
+        assert!(write.response.max_ns() >= 3 * MS && write.errors["timeout"].max_ns() < 3 * MS);
         assert_eq!((kept[0].asked_rate, write.share), (None, 0.75));
     }
 
@@ -223,6 +253,6 @@ mod tests {
         recorder.finish(MS, None);
         let kept = kept.0.lock().unwrap();
         let read = &kept[0].operations["read"];
-        assert_eq!((read.clamped, read.max_response_ns, read.response.len()), (1, ended, 1));
+        assert_eq!((read.clamped, read.max_response_ns, read.response.count()), (1, ended, 1));
     }
 }

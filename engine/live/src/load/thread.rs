@@ -106,6 +106,7 @@ impl Drive {
     fn new(job: Job) -> Self {
         let Job { run, spec, options, shared, position, orders, started, .. } = job;
         let kinds = spec.mix.iter().map(|(kind, share)| (kind.name().to_owned(), *share)).collect();
+        run.intervals.expect(&spec.name, LOADER);
         let names = (spec.name.clone(), LOADER.to_owned());
         let recorder = Recorder::new(names, kinds, run.clock.now(), options.interval_ms, run.intervals);
         Self {

@@ -35,6 +35,8 @@ impl Clock for RealClock {
 pub struct Kept(pub Mutex<Vec<Interval>>);
 
 impl IntervalSink for Kept {
+    fn expect(&self, _: &str, _: &str) {}
+
     fn push(&self, interval: Interval) {
         self.0.lock().unwrap().push(interval);
     }

@@ -3,14 +3,13 @@
 use std::fs;
 
 use wfe_core::hlog::{Header, lines};
-use wfe_core::measure::{Counts, Interval, histogram};
+use wfe_core::measure::{Counts, Interval, Packed};
 use wfe_report::{load_run, write_all};
 
 use super::fixture;
 
 fn interval(from_s: u64) -> Interval {
-    let mut response = histogram();
-    response.saturating_record(1_000_000);
+    let response: Packed = [(1_000_000, 1)].into_iter().collect();
     let counts = Counts {
         service: response.clone(),
         response,
@@ -44,7 +43,7 @@ fn logs_and_telemetry_are_loaded_and_damage_is_named() {
     let sample = serde_json::json!({ "at": 5_000, "nodes": fixture::troubled().document().disk[0].nodes });
     fs::write(run.join("telemetry.jsonl"), format!("{sample}\nnonsense\n{{\"at\": 1")).expect("a file");
 
-    let loaded = load_run(run);
+    let loaded = load_run(run, &[]);
     let measurement = loaded.recording.measure(0, 10_000, None);
     assert_eq!(measurement.operations[0].count, 1);
     assert_eq!(measurement.missing, ["loader-2: nothing from 0 s to 10 s"], "a silent loader is missed");
@@ -57,7 +56,7 @@ fn logs_and_telemetry_are_loaded_and_damage_is_named() {
 #[test]
 fn an_empty_directory_is_no_error() {
     let directory = tempfile::tempdir().expect("a directory");
-    let loaded = load_run(directory.path());
+    let loaded = load_run(directory.path(), &[]);
     assert!(loaded.recording.is_empty() && loaded.telemetry.is_empty() && loaded.notices.is_empty());
 }
 

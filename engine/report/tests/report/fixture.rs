@@ -10,7 +10,7 @@ use wfe_core::capability::cluster::{Node, Signal};
 use wfe_core::catalog::Plugin;
 use wfe_core::event::{CallId, Keep, Outcome, ResourceState, RunStarted, StepFacts};
 use wfe_core::limits::{Comparison, Limit, LimitResult, Metric, evaluate};
-use wfe_core::measure::{Counts, Interval, Measurement, Recording, histogram};
+use wfe_core::measure::{Counts, Interval, Measurement, Recording};
 use wfe_core::plan::{CloudGrant, Grants};
 use wfe_core::state::RunState;
 use wfe_core::verdict::Verdict;
@@ -126,19 +126,20 @@ impl Run {
     }
 
     fn counts(&mut self, count: f64, floor: f64, tail: f64, kinds: usize) -> Counts {
-        let (mut response, mut service) = (histogram(), histogram());
+        let (mut response, mut service) = (Vec::new(), Vec::new());
         let (mut max_response_ns, mut max_service_ns) = (0, 0);
         // Three hundred different values stand for all operations.
         for number in 0..300 {
             let times = count as u64 / 300 + u64::from(number < count as u64 % 300);
             let ms = floor - (1.0 - self.random()).ln() * tail;
             let (ns, sent) = ((ms * 1e6) as u64, (ms * 0.93e6) as u64);
-            response.saturating_record_n(ns, times);
-            service.saturating_record_n(sent, times);
+            response.push((ns, times));
+            service.push((sent, times));
             max_response_ns = max_response_ns.max(ns);
             max_service_ns = max_service_ns.max(sent);
         }
         let share = 1.0 / kinds as f64;
+        let (response, service) = (response.into_iter().collect(), service.into_iter().collect());
         Counts { response, service, max_response_ns, max_service_ns, clamped: 0, errors: BTreeMap::new(), share }
     }
 }

@@ -11,7 +11,7 @@ use futures_util::future::{BoxFuture, ready};
 use serde_json::{Value, json};
 use wfe_core::backend::{Answered, Backend, Clock, Context, IntervalSink, Run};
 use wfe_core::capability::step::Attempt;
-use wfe_core::measure::{Histogram, Interval, histogram};
+use wfe_core::measure::{Interval, Packed, Tally, ms};
 use wfe_core::{Call, CallError, Millis};
 use wfe_sim::{Faults, Sim};
 
@@ -45,8 +45,8 @@ pub struct Recorded {
 }
 
 pub struct Seen {
-    pub response: Histogram,
-    pub service: Histogram,
+    pub response: Tally,
+    pub service: Tally,
     pub errors: u64,
     pub from_ms: Millis,
     pub to_ms: Millis,
@@ -54,15 +54,23 @@ pub struct Seen {
 
 impl Seen {
     pub fn ms(&self, quantile: f64) -> f64 {
-        self.response.value_at_quantile(quantile) as f64 / 1e6
+        at(&self.response, quantile)
     }
 
     pub fn rate(&self) -> f64 {
-        self.response.len() as f64 * 1000.0 / (self.to_ms - self.from_ms) as f64
+        self.response.total() as f64 * 1000.0 / (self.to_ms - self.from_ms) as f64
     }
 }
 
+/// A percentile, ms.
+pub fn at(tally: &Tally, quantile: f64) -> f64 {
+    let [ns] = tally.at([quantile]);
+    ms(ns)
+}
+
 impl IntervalSink for Recorded {
+    fn expect(&self, _: &str, _: &str) {}
+
     fn push(&self, interval: Interval) {
         if let Some(trace) = self.trace.lock().expect("no panic").as_mut() {
             trace.push(line(&interval));
@@ -70,21 +78,18 @@ impl IntervalSink for Recorded {
         let mut kinds = self.kinds.lock().expect("no panic");
         for (kind, counts) in &interval.operations {
             let seen = kinds.entry(kind.clone()).or_insert_with(|| Seen {
-                response: histogram(),
-                service: histogram(),
+                response: Tally::default(),
+                service: Tally::default(),
                 errors: 0,
                 from_ms: interval.from_ms,
                 to_ms: interval.to_ms,
             });
-            seen.response.add(&counts.response).expect("same bounds");
-            seen.service.add(&counts.service).expect("same bounds");
-            seen.errors += counts.errors.values().map(Histogram::len).sum::<u64>();
+            seen.response.add(&counts.response);
+            seen.service.add(&counts.service);
+            seen.errors += counts.errors.values().map(Packed::count).sum::<u64>();
             seen.to_ms = interval.to_ms;
-            assert!(
-                counts.max_response_ns >= counts.response.max()
-                    || counts.response.is_empty()
-                    || counts.response.equivalent(counts.max_response_ns, counts.response.max())
-            );
+            let highest: Packed = [(counts.max_response_ns, counts.response.count().min(1))].into_iter().collect();
+            assert_eq!(counts.response.max_ns(), highest.max_ns(), "the greatest time is the exact one");
         }
     }
 }
@@ -95,16 +100,13 @@ fn line(interval: &Interval) -> String {
         interval.load, interval.loader, interval.from_ms, interval.to_ms, interval.asked_rate
     );
     for (kind, c) in &interval.operations {
-        let sum: u64 = c
-            .response
-            .iter_recorded()
-            .map(|v| v.value_iterated_to().wrapping_mul(v.count_at_value()))
-            .fold(0, u64::wrapping_add);
-        let errors: Vec<(&String, u64)> = c.errors.iter().map(|(class, h)| (class, h.len())).collect();
+        let sum: u64 =
+            c.response.counts().map(|(place, count)| (place as u64).wrapping_mul(count)).fold(0, u64::wrapping_add);
+        let errors: Vec<(&String, u64)> = c.errors.iter().map(|(class, h)| (class, h.count())).collect();
         text += &format!(
             " {kind} {} {sum} {} {} {} {errors:?}",
-            c.response.len(),
-            c.service.len(),
+            c.response.count(),
+            c.service.count(),
             c.max_response_ns,
             c.max_service_ns
         );
@@ -116,6 +118,8 @@ fn line(interval: &Interval) -> String {
 pub struct Nowhere;
 
 impl IntervalSink for Nowhere {
+    fn expect(&self, _: &str, _: &str) {}
+
     fn push(&self, _: Interval) {}
 }
 
