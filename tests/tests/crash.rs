@@ -82,8 +82,13 @@ finally:
 
 /// Kills a rehearsal after every entry of its journal and resumes it; answers the result, which is always the same.
 fn killed_at_every_entry(planned: &Planned, trouble: &Trouble) -> Value {
+    killed_after(planned, trouble, 7, |_| true)
+}
+
+/// Kills a rehearsal after some entries of its journal, counted from 1, and resumes it.
+fn killed_after(planned: &Planned, trouble: &Trouble, seed: u64, some: impl Fn(usize) -> bool + Sync) -> Value {
     let runs = tempfile::tempdir().unwrap();
-    let whole = rehearse_in(planned, runs.path(), 7, trouble);
+    let whole = rehearse_in(planned, runs.path(), seed, trouble);
     let expected = result(&whole);
     let journal = fs::read(whole.directory.join(journal::FILE)).unwrap();
     let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
@@ -96,9 +101,11 @@ fn killed_at_every_entry(planned: &Planned, trouble: &Trouble) -> Value {
                     if kept >= lines.len() {
                         return;
                     }
-                    let directory = runs.path().join(format!("killed-{kept}"));
-                    resumed_after(kept, &lines, &directory, planned, trouble, &expected);
-                    fs::remove_dir_all(&directory).unwrap();
+                    if some(kept) {
+                        let directory = runs.path().join(format!("killed-{kept}"));
+                        resumed_after(kept, &lines, &directory, planned, trouble, &expected);
+                        fs::remove_dir_all(&directory).unwrap();
+                    }
                 }
             });
         }
@@ -124,6 +131,42 @@ fn resumed_after(
     assert!(found == *expected, "killed after entry {kept}:\n{found:#}\ninstead of\n{expected:#}");
     let left = resumed.state.ledger.resources().filter(|r| r.state != ResourceState::Deleted);
     assert_eq!(left.count(), 0, "killed after entry {kept}");
+}
+
+/// The shipped test with its loads shortened: less to calculate, the same things to lose.
+fn shortened() -> Planned {
+    let text = fs::read_to_string(repository().join("workflows/elasticity.yaml")).unwrap();
+    planned(&text, &[("steady", "1m")])
+}
+
+#[test]
+fn elasticity_under_other_seeds_killed_here_and_there() {
+    let planned = shortened();
+    for seed in [1, 2, 3] {
+        let expected = killed_after(&planned, &Trouble::default(), seed, |kept| kept % 61 == seed as usize);
+        assert_eq!(expected["verdict"], "pass", "seed {seed}: {expected:#}");
+    }
+}
+
+/// The process that carries on is killed too, half way to the end.
+#[test]
+fn elasticity_killed_twice() {
+    let planned = shortened();
+    let runs = tempfile::tempdir().unwrap();
+    let whole = rehearse(&planned, runs.path(), 7);
+    let expected = result(&whole);
+    let journal = fs::read(whole.directory.join(journal::FILE)).unwrap();
+    let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+    for kept in (5..lines.len()).step_by(151) {
+        let once = runs.path().join(format!("once-{kept}"));
+        killed(&once, &lines[..kept].concat(), &planned);
+        resume(&planned, &once).unwrap();
+        let again = fs::read(once.join(journal::FILE)).unwrap();
+        let again: Vec<&[u8]> = again.split_inclusive(|byte| *byte == b'\n').collect();
+        let half = kept + (again.len() - kept) / 2;
+        let twice = runs.path().join(format!("twice-{kept}"));
+        resumed_after(half, &again, &twice, &planned, &Trouble::default(), &expected);
+    }
 }
 
 /// The file that a killed process leaves beside its journal: samples, the last one torn.

@@ -318,6 +318,9 @@ pub struct LogsArgs {
 pub enum PluginCommand {
     /// List the built-in plugins.
     List,
+    /// Rehearse a workflow that uses a plugin, kill the rehearsal after every journal entry and resume it: each step must
+    /// end in the same way every time. Fails where a plugin depends on anything but its parameters and its answers.
+    Test(PluginTestArgs),
     /// Show what a plugin takes, gives and can ask for.
     Inspect {
         /// The name of a built-in plugin, or a component's file.
@@ -326,6 +329,22 @@ pub enum PluginCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// `wfe plugin test`.
+#[derive(Debug, Args)]
+pub struct PluginTestArgs {
+    /// A workflow that uses the plugin; a small one, because it is rehearsed once for each of its journal's entries.
+    pub file: PathBuf,
+    /// Values for one place, from the workflow's `profiles`.
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Sets an input.
+    #[arg(long, value_name = "INPUT=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
+    /// The seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

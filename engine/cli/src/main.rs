@@ -74,6 +74,7 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Logs(args) => commands::logs::logs(args),
         Command::Replay(args) => commands::replay::replay(args),
         Command::Plugin { command: PluginCommand::List } => commands::plugin::list(),
+        Command::Plugin { command: PluginCommand::Test(args) } => commands::plugin_test::test(args),
         Command::Plugin { command: PluginCommand::Inspect { plugin, json } } => {
             commands::plugin::inspect(&plugin, json)
         }

@@ -98,6 +98,10 @@
 //! Bounds of one number are better said in the schema: `#[schemars(range(min = 1))]`. Checks are for the rest, such as two
 //! parameters that contradict each other, or more machines than the step's `grants` allow: [`check`] has both.
 //!
+//! `wfe plugin test FILE` rehearses a workflow that uses the plugin, kills the rehearsal after every call and resumes it:
+//! the step must end in the same way each time. `wfe replay RUN STEP --plugin FILE` runs another build of a plugin against
+//! what happened in a run, offline, and says where it asks something else.
+//!
 //! # What to know
 //!
 //! * A step is an ordinary function. It may run for hours: when the engine is killed and resumed, the function runs

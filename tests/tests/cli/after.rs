@@ -304,3 +304,26 @@ fn a_run_keeps_its_plugins() {
     assert_eq!(elsewhere.current_dir("/").output().unwrap().status.code(), Some(0));
     assert_eq!(result(&place)["steps"], whole["steps"]);
 }
+
+#[test]
+fn a_plugin_is_killed_at_every_call() {
+    let place = Place::new();
+    fs::copy(repository().join("plugins/components/wait-stable.wasm"), place.path("quiet.wasm")).unwrap();
+    let quiet = "  quiet: { needs: [cluster], uses: ./quiet.wasm, with: { hold: 20s }, grants: { cluster: true } }\n";
+    place.write("quick.yaml", format!("{QUICK}{quiet}"));
+    let said = place.stdout(&["plugin", "test", "quick.yaml", "--set", "rate=1000/s"]);
+    assert!(said.starts_with("quick.yaml: killed after each of "), "{said}");
+    assert!(place.runs().is_empty(), "nothing of it is kept");
+}
+
+/// A journal in which a step ended otherwise than its plugin would end now.
+#[test]
+fn an_outcome_that_differs_is_told() {
+    let _named = named();
+    let place = Place::quick();
+    place.stdout(&["run", "quick.yaml"]);
+    let journal = place.runs()[0].join(JOURNAL);
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replace("\"loaders\":1,\"database\"", "\"loaders\":2,\"database\"")).unwrap();
+    assert_snapshot!(place.seen(&["replay", "last", "cluster"]), @"");
+}

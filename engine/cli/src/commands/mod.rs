@@ -5,6 +5,7 @@ pub mod cleanup;
 pub mod logs;
 pub mod plan;
 pub mod plugin;
+pub mod plugin_test;
 pub mod replay;
 pub mod report;
 pub mod resume;

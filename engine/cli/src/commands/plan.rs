@@ -1,13 +1,14 @@
 //! `wfe plan`: the steps in order, and what a rehearsal says of their time, machines and cost.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use wfe_core::event::Keep;
 use wfe_core::ledger::MACHINE;
 use wfe_core::plan::{Plan, PlannedStep};
 use wfe_core::state::RunState;
 use wfe_core::verdict::Verdict;
-use wfe_runner::run::{Cancel, Options, Run};
+use wfe_runner::run::{Cancel, Finished, Options, Run};
 
 use crate::args::{BackendName, PlanArgs};
 use crate::failure::{Failure, INFRASTRUCTURE};
@@ -24,21 +25,20 @@ pub fn plan(args: PlanArgs) -> Result<u8, Failure> {
             out!("{}", ready.plan.graphviz());
             return Ok(0);
         }
-        let plan = ready.plan.clone();
-        let state = rehearse(ready, shown, args.seed).await?;
-        print(&plan, &state);
+        let runs = for_a_moment()?;
+        let state = rehearse(&ready, shown, args.seed, runs.path()).await?.state;
+        print(&ready.plan, &state);
         Ok(state.ended.map_or(INFRASTRUCTURE, |ended| ended.verdict.exit_code()))
     })
 }
 
-/// Rehearses the plan in a directory that is gone afterwards.
-async fn rehearse(ready: Ready, file: String, seed: u64) -> Result<RunState, Failure> {
-    let runs = tempfile::tempdir().map_err(|e| Failure::infrastructure(format!("no temporary directory: {e}")))?;
+/// Rehearses a plan in a directory of runs.
+pub async fn rehearse(ready: &Ready, file: String, seed: u64, runs: &Path) -> Result<Finished, Failure> {
     let backend = backends::make(BackendName::Sim, &BTreeMap::new())?;
     let options = Options {
-        runs: runs.path().into(),
+        runs: runs.into(),
         file,
-        source: ready.bytes,
+        source: ready.bytes.clone(),
         set: BTreeMap::new(),
         seed,
         keep: Keep::Never,
@@ -49,8 +49,13 @@ async fn rehearse(ready: Ready, file: String, seed: u64) -> Result<RunState, Fai
         version: env!("CARGO_PKG_VERSION").into(),
         telemetry_ms: commands::run::telemetry_ms(true),
     };
-    let run = Run::begin(ready.plan, ready.plugins, backend, options, Vec::new()).await?;
-    Ok(run.carry_out(Cancel::never()).await?.state)
+    let run = Run::begin(ready.plan.clone(), ready.plugins.clone(), backend, options, Vec::new()).await?;
+    Ok(run.carry_out(Cancel::never()).await?)
+}
+
+/// A directory of runs that is gone when nobody needs it any more.
+pub fn for_a_moment() -> Result<tempfile::TempDir, Failure> {
+    tempfile::tempdir().map_err(|e| Failure::infrastructure(format!("no temporary directory: {e}")))
 }
 
 fn print(plan: &Plan, state: &RunState) {
