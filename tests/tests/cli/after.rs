@@ -324,6 +324,15 @@ fn an_outcome_that_differs_is_told() {
     place.stdout(&["run", "quick.yaml"]);
     let journal = place.runs()[0].join(JOURNAL);
     let text = fs::read_to_string(&journal).unwrap();
-    fs::write(&journal, text.replace("\"loaders\":1,\"database\"", "\"loaders\":2,\"database\"")).unwrap();
-    assert_snapshot!(place.seen(&["replay", "last", "cluster"]), @"");
+    let changed = text.replace("\"loaders\":1,\"machines\"", "\"loaders\":2,\"machines\"");
+    assert_ne!(changed, text);
+    fs::write(&journal, changed).unwrap();
+    let output = place.wfe(&["replay", "last", "cluster"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let end: Vec<&str> = said.lines().rev().take(2).collect();
+    assert_snapshot!(end.join("\n"), @r#"
+    then it succeeded: {"database":"scylla 2025.2","loaders":2,"machines":["i-0001","i-0002","i-0003"],"nodes":3}
+    succeeded: {"database":"scylla 2025.2","loaders":1,"machines":["i-0001","i-0002","i-0003"],"nodes":3}
+    "#);
 }
