@@ -61,7 +61,8 @@ pub fn rehearsal() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime starts")
 }
 
-fn options(planned: &Planned, runs: &Path, seed: u64) -> Options {
+/// What a user chooses who chooses nothing.
+pub fn options(planned: &Planned, runs: &Path, seed: u64) -> Options {
     Options {
         runs: runs.into(),
         file: "test.yaml".into(),
@@ -143,6 +144,36 @@ pub fn result(finished: &Finished) -> Value {
         result[key] = Value::Null;
     }
     result
+}
+
+/// A small file system of its own, where this process may mount one.
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Mounts one of that size, such as `100k`; none where that is not allowed.
+    pub fn mount(path: &Path, size: &str) -> Option<Self> {
+        std::fs::create_dir_all(path).expect("a temporary directory takes another one");
+        let size = format!("size={size}");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(path).output();
+        mounted.is_ok_and(|output| output.status.success()).then(|| Self(path.into()))
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Gives it room.
+    pub fn grow(&self) {
+        let grown = Command::new("mount").args(["-o", "remount,size=16m"]).arg(&self.0).status();
+        assert!(grown.is_ok_and(|status| status.success()), "a file system of this process can grow");
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg(&self.0).status());
+    }
 }
 
 /// What a user sees of a command that has ended: its exit code, what it printed, what it said on the side.

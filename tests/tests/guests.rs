@@ -379,6 +379,27 @@ fn limits_endless_loop() {
 }
 
 #[test]
+fn limits_bytes() {
+    let _named = named();
+    assert_snapshot!(run("limits_bytes"), @r#"
+    exit code 4
+    --- stdout
+    SIMULATED: all numbers come from a model, nothing ran on real machines
+    INFRASTRUCTURE  guest on sim, 0:00:00
+    Step `step` failed: its calls take more than 256 MiB of the journal.
+
+    Report: [directory]/.wfe/runs/guest-[stamp]/report.html
+    SIMULATED: all numbers come from a model, nothing ran on real machines
+    --- stderr
+     0:00:00  run guest-[stamp] begins on sim (SIMULATED)
+     0:00:00  step: started
+     0:00:00  step: FAILED (infrastructure, plugin-broken): its calls take more than 256 MiB of the journal
+     0:00:00  finally
+     0:00:00  verdict: infrastructure
+    "#);
+}
+
+#[test]
 fn limits_log() {
     let _named = named();
     assert_snapshot!(run("limits_log"), @r#"

@@ -37,7 +37,7 @@ pub fn line(entry: &Entry) -> Option<String> {
             format!("{step}: limit {} {word}: {} ({})", result.rule, result.value, result.place)
         }
         Event::StepSkipped { step, reason } => format!("{step}: skipped: {reason}"),
-        Event::CancelRequested { reason } => format!("cancelling: {reason}"),
+        Event::CancelRequested { reason, .. } => format!("cancelling: {reason}"),
         Event::FinallyStarted => "finally".into(),
         Event::ResourceSettled { kind, id, state, reason, .. } => {
             let reason = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));

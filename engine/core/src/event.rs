@@ -102,10 +102,13 @@ pub enum Event {
         /// Why, for people.
         reason: String,
     },
-    /// Somebody asked to end the run, or its deadline passed.
+    /// Somebody asked to end the run, its deadline passed, or it cannot go on.
     CancelRequested {
         /// Who or what, for people.
         reason: String,
+        /// Whether nobody wanted it: the infrastructure failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        broken: bool,
     },
     /// No ordinary step is left; `finally` begins.
     FinallyStarted,

@@ -153,7 +153,7 @@ impl<'a> Player<'a> {
     fn play(&mut self) {
         for round in 0..500 {
             if self.shape.cancel_after == Some(round) {
-                self.record(Event::CancelRequested { reason: "test".into() });
+                self.record(Event::CancelRequested { reason: "test".into(), broken: false });
             }
             let actions = self.state.next(self.plan);
             if actions.contains(&Action::End) {

@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::watch;
 use wfe_core::Entry;
@@ -17,6 +17,11 @@ use crate::owner::Owner;
 
 /// Name of the journal in a run's directory.
 pub const FILE: &str = "journal.jsonl";
+
+/// Name of a file beside the journal of a run that changes a real world: room for its end when the disk is full.
+const RESERVE: &str = "journal.reserve";
+/// Its size, bytes: thousands of entries.
+const RESERVE_BYTES: usize = 1 << 20;
 
 /// The longest line that is written, bytes.
 const LONGEST_LINE: usize = 4 << 20;
@@ -108,7 +113,10 @@ pub struct Journal {
     file: Arc<File>,
     path: PathBuf,
     durable: bool,
+    /// So many entries, and bytes, were written.
     written: AtomicU64,
+    length: AtomicU64,
+    full: AtomicBool,
     syncs: watch::Sender<Syncs>,
 }
 
@@ -127,7 +135,9 @@ impl Journal {
     pub fn create(directory: &Path, durable: bool) -> Result<Self, JournalError> {
         let path = directory.join(FILE);
         let file = OpenOptions::new().create_new(true).append(true).open(&path);
-        Self::own(file, path, durable)
+        let journal = Self::own(file, path, durable)?;
+        journal.reserve();
+        Ok(journal)
     }
 
     /// Takes ownership of a run's journal, then reads it: in this order, because its owner may still write.
@@ -142,7 +152,31 @@ impl Journal {
     pub fn carry_on(self, whole_bytes: u64, durable: bool) -> Result<Self, JournalError> {
         let cut = self.file.set_len(whole_bytes);
         cut.map_err(|source| self.io("dropping a torn last line", source))?;
-        Ok(Self { durable, ..self })
+        let journal = Self { durable, length: whole_bytes.into(), ..self };
+        journal.reserve();
+        Ok(journal)
+    }
+
+    /// Keeps room for the run's end. Where there is none, the run goes on without it.
+    fn reserve(&self) {
+        let path = self.path.with_file_name(RESERVE);
+        if self.durable
+            && !path.exists()
+            && let Err(error) = std::fs::write(&path, vec![0; RESERVE_BYTES])
+        {
+            tracing::debug!("no room is reserved for the end of the run: {error}");
+            drop(std::fs::remove_file(&path));
+        }
+    }
+
+    /// Gives the reserved room free; answers whether there was any.
+    pub fn release(&self) -> bool {
+        std::fs::remove_file(self.path.with_file_name(RESERVE)).is_ok()
+    }
+
+    /// Whether the disk was full, and the reserved room is used: the run has to end.
+    pub fn is_full(&self) -> bool {
+        self.full.load(Ordering::SeqCst)
     }
 
     fn own(file: io::Result<File>, path: PathBuf, durable: bool) -> Result<Self, JournalError> {
@@ -162,7 +196,15 @@ impl Journal {
             // The lock is taken: others only cannot be told by whom.
             tracing::debug!("the run's owner is not written down: {error}");
         }
-        Ok(Self { file: Arc::new(file), path, durable, written: AtomicU64::new(0), syncs: watch::Sender::default() })
+        Ok(Self {
+            file: Arc::new(file),
+            path,
+            durable,
+            written: AtomicU64::new(0),
+            length: AtomicU64::new(0),
+            full: AtomicBool::new(false),
+            syncs: watch::Sender::default(),
+        })
     }
 
     /// Writes one entry.
@@ -172,8 +214,28 @@ impl Journal {
         if line.len() > LONGEST_LINE {
             return Err(JournalError::TooLarge { path: self.path.clone(), size: line.len() });
         }
-        self.file.as_ref().write_all(&line).map_err(|source| self.io("writing the journal", source))?;
+        self.append(&line).map_err(|source| self.io("writing the journal", source))?;
         self.written.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Writes a line whole or not at all.
+    fn append(&self, line: &[u8]) -> io::Result<()> {
+        let length = self.length.load(Ordering::SeqCst);
+        let whole = || {
+            self.file.as_ref().write_all(line).inspect_err(|_| {
+                // What is left of it is a torn last line, which every reader drops.
+                drop(self.file.set_len(length));
+            })
+        };
+        match whole() {
+            Err(e) if e.kind() == io::ErrorKind::StorageFull && self.release() => {
+                self.full.store(true, Ordering::SeqCst);
+                whole()?;
+            }
+            written => written?,
+        }
+        self.length.store(length + line.len() as u64, Ordering::SeqCst);
         Ok(())
     }
 

@@ -75,10 +75,11 @@ impl Recorder {
     pub fn record(&self, event: Event) -> Result<Millis, RecordError> {
         let mut inner = self.lock();
         let entry = Entry { n: inner.state.next_n, at: self.clock.now(), event };
+        let was_full = self.is_full();
         self.journal.write(&entry)?;
         inner.state.apply(&entry)?;
         inner.report(&entry);
-        if may_change_what_is_next(&entry.event) {
+        if may_change_what_is_next(&entry.event) || self.is_full() != was_full {
             self.changed.notify_one();
         }
         Ok(entry.at)
@@ -89,6 +90,16 @@ impl Recorder {
         let at = self.record(event)?;
         self.journal.sync().await?;
         Ok(at)
+    }
+
+    /// Whether the journal's disk was full, and only the room reserved for the run's end is left.
+    pub fn is_full(&self) -> bool {
+        self.journal.is_full()
+    }
+
+    /// The run is over: no room has to be reserved for it any more.
+    pub fn release(&self) {
+        self.journal.release();
     }
 
     /// Looks at the state.

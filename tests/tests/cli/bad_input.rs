@@ -1,11 +1,10 @@
 //! Input that is wrong in ways that no schema knows: hostile files, plugins that are none, disks that are full.
 
 use std::fs;
-use std::process::Command;
 
 use insta::assert_snapshot;
 use serde_json::Value;
-use wfe_tests::named;
+use wfe_tests::{SmallDisk, named};
 
 use crate::place::{Place, QUICK};
 
@@ -198,31 +197,6 @@ fn a_runs_directory_that_cannot_be_made() {
     "#);
 }
 
-/// A small file system of its own, where this process may mount one.
-struct SmallDisk(std::path::PathBuf);
-
-impl SmallDisk {
-    /// None where mounting is not allowed.
-    fn mount(place: &Place, size: &str) -> Option<Self> {
-        let path = place.path("small");
-        fs::create_dir_all(&path).unwrap();
-        let size = format!("size={size}");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).output();
-        mounted.is_ok_and(|output| output.status.success()).then(|| Self(path))
-    }
-
-    fn grow(&self) {
-        let grown = Command::new("mount").args(["-o", "remount,size=16m"]).arg(&self.0).status().unwrap();
-        assert!(grown.success());
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        drop(Command::new("umount").arg(&self.0).status());
-    }
-}
-
 /// `result.json` without what differs between runs that are the same.
 fn comparable(result: &str) -> Value {
     let mut result: Value = serde_json::from_str(result).unwrap();
@@ -240,7 +214,7 @@ fn a_full_disk() {
     let mut said = Vec::new();
     for kib in (4..).step_by(20) {
         let place = Place::quick();
-        let Some(disk) = SmallDisk::mount(&place, &format!("{kib}k")) else {
+        let Some(disk) = SmallDisk::mount(&place.path("small"), &format!("{kib}k")) else {
             eprintln!("not tested: no file system can be mounted here; it needs root");
             return;
         };
@@ -252,7 +226,7 @@ fn a_full_disk() {
         assert_eq!(output.status.code(), Some(4), "{kib} KiB: {errors}");
         said.push(errors.lines().skip_while(|line| !line.starts_with("error: ")).collect::<Vec<_>>().join("\n"));
         disk.grow();
-        let runs: Vec<_> = fs::read_dir(&disk.0).unwrap().map(|run| run.unwrap().path()).collect();
+        let runs: Vec<_> = fs::read_dir(disk.path()).unwrap().map(|run| run.unwrap().path()).collect();
         // Where not even the first file had room, no run is left.
         let [run] = &runs[..] else { continue };
         place.stdout(&["resume", "--runs-dir", "small"]);

@@ -10,7 +10,10 @@ impl RunState {
     /// The verdict of a run whose steps have all ended, with the reasons for it, the gravest first.
     pub fn judge(&self, plan: &Plan) -> (Verdict, Vec<String>) {
         let mut findings: Vec<(Verdict, String)> = Vec::new();
-        findings.extend(self.cancelled.iter().map(|reason| (Verdict::Cancelled, format!("cancelled: {reason}"))));
+        findings.extend(self.cancelled.iter().map(|reason| match self.broken {
+            true => (Verdict::Infrastructure, format!("it could not go on: {reason}")),
+            false => (Verdict::Cancelled, format!("cancelled: {reason}")),
+        }));
         findings.extend(self.failed_steps(plan));
         findings.extend(self.broken_limits());
         findings.extend(self.incomplete_measurements());
@@ -27,7 +30,7 @@ impl RunState {
             let verdict = match error.kind.as_str() {
                 kind::PRODUCT => Verdict::Fail,
                 kind::INCOMPLETE => Verdict::Inconclusive,
-                kind::CANCELLED => Verdict::Cancelled,
+                kind::CANCELLED if !self.broken => Verdict::Cancelled,
                 _ => Verdict::Infrastructure,
             };
             Some((verdict, format!("step `{}` failed: {}", step.id, error.message)))

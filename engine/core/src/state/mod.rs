@@ -41,6 +41,8 @@ pub struct RunState {
     pub ledger: Ledger,
     /// Why it should end early, if somebody asked for that.
     pub cancelled: Option<String>,
+    /// Whether nobody asked, but the run could not go on.
+    pub broken: bool,
     /// When the run is cancelled at the latest.
     pub deadline_ms: Option<Millis>,
     /// When `finally` began.
@@ -173,6 +175,7 @@ impl RunState {
             sections: None,
             ledger: Ledger::of(&started.run),
             cancelled: None,
+            broken: false,
             deadline_ms: started.deadline_ms,
             finally_since: None,
             resumed: 0,
@@ -224,8 +227,8 @@ impl RunState {
             Event::StepSkipped { step, reason } => {
                 self.steps.entry(step.clone()).or_default().skipped = Some(reason.clone());
             }
-            Event::CancelRequested { reason } => {
-                self.cancelled.get_or_insert_with(|| reason.clone());
+            Event::CancelRequested { reason, broken } if self.cancelled.is_none() => {
+                (self.cancelled, self.broken) = (Some(reason.clone()), *broken);
             }
             Event::FinallyStarted => {
                 self.finally_since.get_or_insert(at);
@@ -236,6 +239,7 @@ impl RunState {
                 self.ended = Some(Ended { at, verdict: *verdict, reasons: reasons.clone(), wall_s: *wall_s });
             }
             Event::RunStarted(_)
+            | Event::CancelRequested { .. }
             | Event::CleanUpStarted { .. }
             | Event::CallIntended(_)
             | Event::Audited { .. }

@@ -41,7 +41,7 @@ impl RunState {
             state.skipped = None;
             state.stop_requested = None;
         }
-        (self.ended, self.cancelled, self.finally_since) = (None, None, None);
+        (self.ended, self.cancelled, self.finally_since, self.broken) = (None, None, None, false);
         self.deadline_ms = self.started.deadline_ms.map(|deadline| at + deadline);
     }
 

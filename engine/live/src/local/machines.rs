@@ -144,7 +144,9 @@ pub async fn terminate(world: &Arc<World>, ids: &[String]) -> Result<(), CallErr
     end_processes(world, &live).await?;
     for record in live {
         if record.machine.role == "database" {
-            world.control.forget(cql_address(ip_of(&record.machine)?, CQL_PORT)).await;
+            let address = cql_address(ip_of(&record.machine)?, CQL_PORT);
+            world.control.forget(address).await;
+            world.statements.forget(address).await;
         }
         keep_logs(world, &record.machine.id)?;
         files::remove_dir(&world.directory(&record.machine.id))?;

@@ -94,11 +94,11 @@ impl Local {
             Call::ClusterNodes(_) | Call::ClusterSnapshot(_) => answer(ask::nodes(world).await),
             Call::ClusterFlush(_) => answer(flush::flush(world).await?),
             Call::CqlQuery(query) => {
-                let session = world.control.session(clock, world.any_node()?).await?;
+                let session = world.statements.session(clock, world.any_node()?).await?;
                 answer(cql::query(&session, &query.statement, &query.values).await?)
             }
             Call::CqlExecute(execute) => {
-                let session = world.control.session(clock, world.any_node()?).await?;
+                let session = world.statements.session(clock, world.any_node()?).await?;
                 answer(cql::execute(&session, &execute.statement, &execute.values).await?)
             }
             Call::LoadStart(start) => {
@@ -174,6 +174,7 @@ impl Backend for Local {
             if let Some(world) = self.world.get() {
                 world.loads.close().await;
                 world.control.close().await;
+                world.statements.close().await;
             }
             Ok(())
         }

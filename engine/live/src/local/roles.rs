@@ -8,12 +8,12 @@ use wfe_core::CallError;
 
 use crate::control::Login;
 
-/// The role that the database makes itself: asks, and changes what a run says in CQL.
+/// The role that the database makes itself: asks for the backend.
 pub fn administrator() -> Login {
     Login { user: "cassandra".into(), password: "cassandra".into() }
 }
 
-/// The role that loads log in with.
+/// The role of loads and of the statements of plugins.
 pub fn user() -> Login {
     Login { user: "wfe".into(), password: "wfe".into() }
 }

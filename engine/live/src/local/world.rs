@@ -79,8 +79,10 @@ pub struct World {
     pub processes: Mutex<BTreeMap<String, Process>>,
     /// Starts and joins.
     pub operations: Operations,
-    /// Sessions for questions.
+    /// Sessions for the backend's own questions, as the administrator.
     pub control: Control,
+    /// Sessions for the statements of plugins, as an ordinary user: whom the disk limit holds, and who can make no roles.
+    pub statements: Control,
     /// The loads.
     pub loads: Loads,
     /// Wall time at the run's millisecond 0, milliseconds since 1970.
@@ -112,6 +114,7 @@ impl World {
             processes: Mutex::default(),
             operations: Operations::default(),
             control: Control::new(Some(roles::administrator())),
+            statements: Control::new(Some(roles::user())),
         })
     }
 

@@ -53,6 +53,8 @@ pub struct Attempt {
     pub replay: Replay,
     /// Calls made so far.
     pub(super) calls: u64,
+    /// What they take in the journal, bytes.
+    pub(super) bytes: u64,
     /// When the last replayed answer was given: a guest takes no time, so the next call was asked then.
     pub(super) resumed_at: Option<Millis>,
 }
@@ -69,7 +71,7 @@ impl Attempt {
     ) -> Self {
         let resumed_at = replay.as_ref().map(|(started, _)| *started);
         let replay = replay.map(|(_, replay)| replay).unwrap_or_default();
-        Self { services, info, grants, window, stop, replay, calls: 0, resumed_at }
+        Self { services, info, grants, window, stop, replay, calls: 0, bytes: 0, resumed_at }
     }
 
     /// Runs the plugin to its end.

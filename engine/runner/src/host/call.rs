@@ -1,5 +1,6 @@
 //! One call of a plugin: replayed from the journal, or granted, announced, made and recorded.
 
+use serde::Serialize;
 use serde_json::Value;
 use wfe_core::backend::Context;
 use wfe_core::call::{self, Class};
@@ -13,6 +14,8 @@ use super::replay::Next;
 
 /// An attempt that makes more calls is ended: a busy loop must not fill the disk.
 const MOST_CALLS: u64 = 200_000;
+/// An attempt whose arguments and answers take more room in the journal is ended, bytes.
+const MOST_BYTES: u64 = 256 << 20;
 
 impl Attempt {
     /// Answers a call. An error ends the attempt; what the plugin can handle is the inner error.
@@ -31,9 +34,11 @@ impl Attempt {
         if number >= MOST_CALLS {
             return Err(End::broken(format!("{MOST_CALLS} calls in one attempt: it asks without waiting")));
         }
+        self.count_bytes(&arguments)?;
         let asked_at = match self.replay.next(name, &digest) {
             Next::Answered(at, answer) => {
                 self.resumed_at = Some(at);
+                self.count_bytes(&answer)?;
                 return Ok(answer);
             }
             Next::Diverged(recorded) => return Err(End::diverged(number, &recorded, name, &arguments)),
@@ -71,7 +76,21 @@ impl Attempt {
             Some(denial) => Err(denial),
             None => self.ask(&call, &id, announced).await?,
         };
-        self.answered(id, answer)
+        let answer = self.answered(id, answer)?;
+        self.count_bytes(&answer)?;
+        Ok(answer)
+    }
+
+    /// Counts what a call takes in the journal, replayed or not: an attempt ends at the same call in every life.
+    fn count_bytes(&mut self, part: &impl Serialize) -> Result<(), End> {
+        let mut counter = Counter(0);
+        // A value that is in the journal, or will be, can be encoded.
+        drop(serde_json::to_writer(&mut counter, part));
+        self.bytes += counter.0;
+        match self.bytes > MOST_BYTES {
+            true => Err(End::broken(format!("its calls take more than {} MiB of the journal", MOST_BYTES >> 20))),
+            false => Ok(()),
+        }
     }
 
     /// Records the answer; one that the journal cannot hold is kept from the plugin too, or a resumed run would differ.
@@ -105,4 +124,18 @@ impl Attempt {
 fn unknown_outcome(id: &CallId) -> CallError {
     let message = format!("`{}` was announced before a crash: it may or may not have happened", id.name);
     CallError::new(error::kind::UNKNOWN_OUTCOME, "crash", message)
+}
+
+/// Counts bytes and keeps none.
+struct Counter(u64);
+
+impl std::io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

@@ -35,6 +35,7 @@ impl Run {
         reasons.extend(closed.err().map(|error| format!("the backend did not close: {}", error.message)));
         reasons.extend(services.recording.broken());
         services.recorder.record_durably(Event::RunEnded { verdict, reasons, wall_s: services.wall_s() }).await?;
+        services.recorder.release();
         Ok(Finished {
             state: services.recorder.with_state(Clone::clone),
             recording: services.recording.take(),

@@ -157,6 +157,10 @@ impl Run {
         self.resume_open_attempts(&mut attempts);
         let mut cancelled = self.services.recorder.with_state(|state| state.cancelled.is_some());
         loop {
+            if self.services.recorder.is_full() && !cancelled {
+                cancelled = true;
+                self.cancel("the disk under the run's directory is full", true)?;
+            }
             let actions = self.services.recorder.with_state(|state| state.next(&self.plan));
             let mut acted = false;
             for action in actions {
@@ -176,10 +180,15 @@ impl Run {
                 }
                 Wake::Cancelled(reason) => {
                     cancelled = true;
-                    self.services.recorder.record(Event::CancelRequested { reason })?;
+                    self.cancel(&reason, false)?;
                 }
             }
         }
+    }
+
+    fn cancel(&self, reason: &str, broken: bool) -> Result<(), RunError> {
+        self.services.recorder.record(Event::CancelRequested { reason: reason.into(), broken })?;
+        Ok(())
     }
 
     async fn wait(&self, attempts: &mut Attempts, cancel: &mut Cancel, cancelled: bool) -> Wake {
