@@ -203,7 +203,7 @@ const NAMES: [(&str, &str); 8] = [
     (r"process \d+ on [^ ]+, since [^ ]+Z", "process [pid] on [host], since [wall time]"),
     (r"/[^ \n]*/\.tmp[A-Za-z0-9]+", "[directory]"),
     (r"([a-z-]+)-\d{8}-\d{6}-[A-Za-z0-9]{4}", "$1-[stamp]"),
-    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(\d{3}Z)?", "[wall time]"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3}Z|Z)?", "[wall time]"),
     (r"[0-9a-f]{64}", "[digest]"),
     (r"(size +)\d+ bytes", "$1[size]"),
     (r", byte \d+:", ", byte [n]:"),

@@ -71,14 +71,15 @@ fn login(user: &str) -> Result<Login, Failure> {
 }
 
 const FAULTS_HELP: &str = "faults are a list, such as `- machine-lost: {machine: i-0003, at: 3600}`; the kinds are \
-                           machine-lost, capacity, join-fails, terminate-fails, active-reads and loader-lost";
+                           machine-lost, capacity, join-fails, terminate-fails, active-reads, loader-lost and \
+                           answer-lost";
 
 /// Reads the text of a faults file; a mistake is shown at its place.
 fn parse(name: &str, text: &str) -> Result<Faults, Diagnostics> {
     if text.trim().is_empty() {
         return Ok(Faults::default());
     }
-    serde_saphyr::from_str(text).map_err(|error| {
+    let faults: Faults = serde_saphyr::from_str(text).map_err(|error| {
         let source = Source::new(name, text);
         let start = error.location().map_or(0, |place| byte_of(text, place.line(), place.column()));
         let end = text[start..].find(|c: char| c.is_whitespace() || ",:{}[]".contains(c));
@@ -88,7 +89,11 @@ fn parse(name: &str, text: &str) -> Result<Faults, Diagnostics> {
             said => said.replace(char::is_control, " "),
         };
         Diagnostics::of(&source, [Mistake::new(span, message).help(FAULTS_HELP.to_owned())])
-    })
+    })?;
+    let source = Source::new(name, text);
+    let whole = Span::new(0, text.lines().next().map_or(0, str::len));
+    let problems: Vec<Mistake> = faults.problems().into_iter().map(|problem| Mistake::new(whole, problem)).collect();
+    if problems.is_empty() { Ok(faults) } else { Err(Diagnostics::of(&source, problems)) }
 }
 
 /// The byte at a line and a column, both from 1.

@@ -66,7 +66,9 @@ impl From<DirectoryError> for Failure {
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         match error {
-            JournalError::Owned { .. } => Self::request(error.to_string()),
+            JournalError::Owned { .. } => {
+                Self::request(format!("{error}\n`wfe logs -f` follows the run, `wfe cancel` ends it in order"))
+            }
             _ => Self::infrastructure(error.to_string()),
         }
     }

@@ -34,12 +34,16 @@ wfe runs tests of distributed databases from YAML files.
 
 fn main() -> ExitCode {
     init_tracing();
-    match dispatch(Cli::parse()) {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            errln!("{}", failure.message);
-            ExitCode::from(failure.code)
+    let code = dispatch(Cli::parse()).unwrap_or_else(|failure| {
+        errln!("{}", failure.message);
+        failure.code
+    });
+    match output::finish() {
+        Some(error) => {
+            errln!("error: stdout cannot be written: {error}");
+            ExitCode::from(code.max(failure::INFRASTRUCTURE))
         }
+        None => ExitCode::from(code),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first asks for an orderly end with `finally`, the second ends the process at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks for an orderly end with `finally`, the second ends the process at once.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,15 +68,14 @@ pub fn listen(simulated: bool, left: Left) -> Cancel {
     }
     let (sender, receiver) = watch::channel(None);
     tokio::spawn(async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        else {
-            return;
-        };
+        let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else { return };
         let mut asked = false;
         loop {
             let name = tokio::select! {
                 _ = interrupt.recv() => "Ctrl-C",
                 _ = terminate.recv() => "SIGTERM",
+                _ = hangup.recv() => "SIGHUP",
             };
             if asked {
                 errln!("{name}: {}", left.tell());

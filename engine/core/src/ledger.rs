@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::Millis;
 use crate::backend::Found;
 use crate::capability::cloud::Create;
+use crate::error::kind;
 use crate::event::{CallId, Event, ResourceState};
 
 /// Kind of the resources that [`crate::Call::MachinesCreate`] makes.
@@ -124,6 +125,9 @@ impl Ledger {
                     self.in_flight.remove(&id.key(&self.run));
                 }
                 self.answered(at, id, answer.as_ref().ok());
+                if answer.as_ref().is_err_and(|error| error.kind == kind::INFRASTRUCTURE) {
+                    self.load_in_doubt(at, id);
+                }
             }
             Event::AttemptEnded { step, .. } => {
                 let calls = format!("{}/{step}/", self.run);
@@ -179,6 +183,15 @@ impl Ledger {
                 self.ended(at, LOAD, id.arguments["load"].as_str().unwrap_or_default());
             }
             _ => {}
+        }
+    }
+
+    /// A load whose start failed for infrastructure may run: it is stopped with its attempt.
+    fn load_in_doubt(&mut self, at: Millis, id: &CallId) {
+        let spec = id.arguments["spec"].as_str().filter(|_| id.name == "load/loads.start");
+        let spec = spec.and_then(|spec| serde_json::from_str::<Value>(spec).ok());
+        if let Some(name) = spec.as_ref().and_then(|spec| spec["name"].as_str()) {
+            self.created(at, id, LOAD, name, String::new());
         }
     }
 

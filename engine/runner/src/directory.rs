@@ -70,7 +70,8 @@ pub fn list(runs: &Path) -> Result<Vec<String>, DirectoryError> {
     };
     let mut found: Vec<(SystemTime, String)> = Vec::new();
     for entry in entries.filter_map(Result::ok) {
-        if let Ok(journal) = fs::metadata(entry.path().join(crate::journal::FILE)) {
+        let journal = fs::metadata(entry.path().join(crate::journal::FILE));
+        if let Some(journal) = journal.ok().filter(fs::Metadata::is_file) {
             let begun = journal.created().or(journal.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
             found.push((begun, entry.file_name().to_string_lossy().into_owned()));
         }

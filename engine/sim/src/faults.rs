@@ -1,6 +1,7 @@
 //! Faults that a rehearsal injects.
 
 use serde::{Deserialize, Serialize};
+use wfe_core::call::{Class, class_of};
 use wfe_core::{CallError, Millis};
 
 /// The faults of one rehearsal; none by default.
@@ -36,6 +37,30 @@ pub enum Fault {
     LoaderLost(LoaderLost),
     /// A call that changes something is made, and its caller gets an error instead of the answer.
     AnswerLost(AnswerLost),
+}
+
+impl Fault {
+    /// Why it can never happen.
+    fn problem(&self) -> Option<String> {
+        let amounts: &[f64] = match self {
+            Self::MachineLost(lost) => &[lost.at],
+            Self::LoaderLost(lost) => &[lost.at],
+            Self::ActiveReads(reads) => &[reads.at, reads.seconds, reads.most, reads.each_ms],
+            _ => &[],
+        };
+        if let Some(amount) = amounts.iter().find(|amount| !(amount.is_finite() && **amount >= 0.0)) {
+            return Some(format!("a time or an amount is 0 or more, not {amount}"));
+        }
+        match self {
+            Self::JoinFails(JoinFails { join: 0 }) => Some("joins count from 1".into()),
+            Self::LoaderLost(LoaderLost { loader: 0, .. }) => Some("loaders count from 1".into()),
+            Self::AnswerLost(AnswerLost { number: 0, .. }) => Some("calls count from 1".into()),
+            Self::AnswerLost(lost) if !class_of(&lost.call).is_some_and(Class::has_intent) => {
+                Some(format!("`{}` is no call that changes something", lost.call))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Which machine is lost, and when.
@@ -126,6 +151,11 @@ fn millis(seconds: f64) -> Millis {
 }
 
 impl Faults {
+    /// What in them can never happen, for people.
+    pub fn problems(&self) -> Vec<String> {
+        self.0.iter().filter_map(Fault::problem).collect()
+    }
+
     /// Whether there is no machine of that type.
     pub(crate) fn no_capacity(&self, machine_type: &str) -> bool {
         self.0.iter().any(|fault| matches!(fault, Fault::Capacity(c) if c.machine_type == machine_type))

@@ -14,6 +14,9 @@ use crate::random;
 /// The most machines of one request.
 const MOST_MACHINES: u32 = 256;
 
+/// The role of machines that send load.
+const LOADER: &str = "loader";
+
 /// All machines that were ever asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fleet {
@@ -156,6 +159,12 @@ impl Fleet {
             .iter()
             .find(|machine| machine.id == id)
             .ok_or_else(|| CallError::request("unknown-machine", format!("this run has no machine `{id}`")))
+    }
+
+    /// Which of the loader machines it is, from 0, and how many there are; none when it is no loader machine.
+    pub fn loader(&self, id: &str) -> Option<(usize, usize)> {
+        let loaders: Vec<&Machine> = self.machines.iter().filter(|machine| machine.role == LOADER).collect();
+        Some((loaders.iter().position(|machine| machine.id == id)?, loaders.len()))
     }
 
     /// The machine of that id, if it runs.

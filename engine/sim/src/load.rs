@@ -56,6 +56,14 @@ impl Load {
         self.state == State::Running
     }
 
+    /// Some of its loaders send no more; it has failed when none is left.
+    pub fn lose_loaders(&mut self, lost: impl Fn(u32) -> bool) {
+        self.loaders.retain(|loader| !lost(*loader));
+        if self.loaders.is_empty() {
+            self.state = State::Failed("every loader is lost".into());
+        }
+    }
+
     /// Part of its loaders that still send.
     fn there(&self) -> f64 {
         self.loaders.len() as f64 / f64::from(self.spec.loaders)

@@ -220,10 +220,9 @@ impl World {
         }
         for load in self.loads.iter_mut().filter(|load| load.running()) {
             let name = &load.spec.name;
-            load.loaders.retain(|loader| !faults.loader_lost(name, loader + 1, now));
-            if load.loaders.is_empty() {
-                load.state = State::Failed("every loader is lost".into());
-            }
+            let lost: Vec<u32> =
+                load.loaders.iter().copied().filter(|loader| faults.loader_lost(name, loader + 1, now)).collect();
+            load.lose_loaders(|loader| lost.contains(&loader));
         }
     }
 
@@ -236,13 +235,16 @@ impl World {
         self.loads[index].recorder = recorder;
     }
 
-    /// Takes a machine away from the cluster; the loads fail when it was the last one. Open intervals end here, so that
+    /// Takes a machine away; a loader's loads go on without it, and loads fail when it was the last node. Open intervals end here, so that
     /// each of them follows one distribution.
     pub(crate) fn lose(&mut self, machine: &str, why: Loss, sink: &dyn IntervalSink) {
         let flow = self.flow();
         let running: Vec<usize> = (0..self.loads.len()).filter(|&index| self.loads[index].running()).collect();
         running.iter().for_each(|&index| self.flush(index, &flow, sink));
         let now = self.now;
+        if let Some((place, all)) = self.fleet.loader(machine) {
+            running.iter().for_each(|&index| self.loads[index].lose_loaders(|loader| loader as usize % all == place));
+        }
         let Some(cluster) = &mut self.cluster else { return };
         if cluster.lose(machine, why, now) && !cluster.alive() {
             let failed = || State::Failed("every node of the cluster is down".into());

@@ -5,8 +5,9 @@ mod rows;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wfe_sdk::check::Check;
+use wfe_sdk::cluster::Node;
 use wfe_sdk::loads::{Consistency, Keys, Load, Spec, Status};
-use wfe_sdk::{Bytes, Duration, Error, Rate, Result, loads, log, step};
+use wfe_sdk::{Bytes, Duration, Error, Rate, Result, cluster, loads, log, step};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +46,9 @@ struct Parameters {
     /// How many loader machines send it.
     #[schemars(range(min = 1, max = 256))]
     loaders: Option<u32>,
+    /// Go on although a node is lost: for tests that take nodes away.
+    #[serde(default)]
+    tolerate_lost_nodes: bool,
     /// The load's name, unique in the run; the step's id when it is not given.
     #[schemars(length(min = 1))]
     name: Option<String>,
@@ -93,6 +97,10 @@ fn replication() -> u32 {
 
 /// How often the load is looked at.
 const POLL: Duration = Duration::seconds(60.0);
+/// How long a node may be down.
+const GRACE: Duration = Duration::seconds(10.0);
+/// The state of a node that does not answer.
+const DOWN: &str = "down";
 /// How often it is looked at until its first operations have ended, and how many times.
 const FIRST_POLL: Duration = Duration::seconds(2.0);
 const FIRST_POLLS: u32 = 15;
@@ -105,13 +113,22 @@ fn check(p: &Parameters, check: &mut Check) {
 }
 
 fn run(p: Parameters) -> Result<Outputs> {
+    let tolerant = p.tolerate_lost_nodes;
     let load = loads::start(&spec(p)?)?;
     let mut stop = wait_for_operations(&load)?;
     step::ready();
+    let members = up();
     while !stop {
         let status = alive(load.status()?)?;
         step::progress(None, doing(&status));
-        stop = step::wait_stop(POLL);
+        if !tolerant && down(&members).is_some() {
+            stop = step::wait_stop(GRACE);
+            if let Some(lost) = down(&members).filter(|_| !stop) {
+                let message = format!("{} on {} is {DOWN}", lost.name, lost.machine);
+                return Err(Error::infrastructure("node-lost", message));
+            }
+        }
+        stop = stop || step::wait_stop(POLL);
     }
     outputs(load.stop()?)
 }
@@ -134,6 +151,22 @@ fn spec(p: Parameters) -> Result<Spec> {
         replication: p.replication,
         loaders: p.loaders,
     })
+}
+
+/// The nodes; none when they cannot be asked just now.
+fn nodes() -> Vec<Node> {
+    cluster::nodes().unwrap_or_default()
+}
+
+/// The names of the nodes that are up.
+fn up() -> Vec<String> {
+    nodes().into_iter().filter(Node::is_up).map(|node| node.name).collect()
+}
+
+/// A node that was up when the load began and is down. One that stays so ends the load, and with it the steps that it
+/// accompanies: their numbers would be of another cluster.
+fn down(members: &[String]) -> Option<Node> {
+    nodes().into_iter().find(|node| node.state == DOWN && members.contains(&node.name))
 }
 
 /// A load that has not done anything is not ready. True when the step is asked to stop meanwhile.

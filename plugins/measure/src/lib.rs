@@ -52,6 +52,10 @@ fn check(p: &Parameters, check: &mut Check) {
 
 fn run(p: Parameters) -> Result<Outputs> {
     let window = match (p.r#for, step::window()) {
+        (_, Some(window)) if window.from == window.to => {
+            let message = format!("what `during` names ended at once, at {}: there is nothing to measure", window.from);
+            return Err(Error::incomplete("no-window", message));
+        }
         (_, Some(window)) => window,
         (Some(length), None) => pass(length),
         (None, None) => {

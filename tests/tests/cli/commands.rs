@@ -468,7 +468,7 @@ fn looking_at_runs() {
     exit code 0
     --- stdout
     RUN                         STARTED               BACKEND   STATE
-    quick-[stamp]  [wall time]  sim       pass
+    quick-[stamp]  [wall time]   sim       pass
     "#);
     assert_snapshot!(place.seen(&["show"]), @r#"
     exit code 0

@@ -139,6 +139,7 @@ fn a_run_whose_process_lives_is_not_resumed() {
     exit code 2
     --- stderr
     error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: another process is carrying out this run: process [pid] on [host], since [wall time]
+    `wfe logs -f` follows the run, `wfe cancel` ends it in order
     "#);
     assert_eq!(fs::read(&path).unwrap(), before);
     drop(owner);

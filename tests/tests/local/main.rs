@@ -5,5 +5,6 @@
 mod elasticity;
 mod existing;
 mod interrupt;
+mod killed;
 mod support;
 mod trouble;

@@ -44,8 +44,13 @@ impl Place {
 
     /// Starts `test.yaml` on the local backend.
     pub fn start(&self) -> Started {
+        self.start_with(&["run", "test.yaml", "--backend", "local"])
+    }
+
+    /// Starts a command.
+    pub fn start_with(&self, arguments: &[&str]) -> Started {
         let said = self.path("said");
-        let mut command = self.wfe(&["run", "test.yaml", "--backend", "local"]);
+        let mut command = self.wfe(arguments);
         let child = command.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
         Started { child, said }
     }

@@ -24,6 +24,7 @@ pub fn report(args: ShowArgs) -> Result<u8, Failure> {
 pub fn make(directory: &Path, entries: &[Entry], state: &RunState, json: bool) -> Result<(), Failure> {
     let loaded = wfe_report::load_run(directory, entries);
     let mut document = Document::new(state, entries, &loaded.recording, &loaded.telemetry);
+    loaded.notices.iter().for_each(|notice| errln!("notice: {notice}"));
     document.notices.extend(loaded.notices);
     write(&document, directory)?;
     print(&document, directory, json);

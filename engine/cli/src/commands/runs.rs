@@ -28,7 +28,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
     let width = rows.iter().map(|row| row.id.len()).max().unwrap_or_default();
     outln!("{:width$}  {:20}  {:8}  STATE", "RUN", "STARTED", "BACKEND");
     for Row { id, started, backend, state } in rows {
-        outln!("{id:width$}  {started:20.20}  {backend:8}  {state}");
+        outln!("{id:width$}  {started:20.19}  {backend:8}  {state}");
     }
     Ok(0)
 }
@@ -40,6 +40,15 @@ struct Row {
     state: String,
 }
 
+/// The verdict, and how many things of the run may still exist.
+fn standing(state: &RunState) -> String {
+    let verdict = state.ended.as_ref().map_or("not over", |ended| ended.verdict.word());
+    match state.ledger.left().count() {
+        left if left > 0 && state.ended.is_some() => format!("{verdict}, {left} not given back"),
+        _ => verdict.into(),
+    }
+}
+
 fn row(runs: &Path, id: &str) -> Row {
     let state = journal::read(&runs.join(id))
         .map_err(|e| e.to_string())
@@ -49,7 +58,7 @@ fn row(runs: &Path, id: &str) -> Row {
             id: id.into(),
             started: state.started.wall.clone(),
             backend: state.started.backend.clone(),
-            state: state.ended.as_ref().map_or("not over", |ended| ended.verdict.word()).into(),
+            state: standing(&state),
         },
         Err(error) => Row { id: id.into(), started: "-".into(), backend: "-".into(), state: error },
     }

@@ -7,26 +7,43 @@ use crate::measure::{Measurement, Percentiles, Recording, Stretch, Stretches};
 use crate::quantity;
 
 /// The rule that is added when a rate was asked for and no rule is about the rate.
-const DEFAULT_RULE: &str = "rate >= 99 % of asked (default)";
+const DEFAULT_RATE: &str = "rate >= 99 % of asked (default)";
+/// The rule that is added when operations failed and no rule is about errors.
+const DEFAULT_ERRORS: &str = "errors <= 1 % (default)";
 
 /// Holds every limit against a measurement. Where a rate was asked for and no rule looks at the rate, the rule
-/// `rate >= 99 % of asked` is added.
+/// `rate >= 99 % of asked` is added; where operations failed and no rule looks at errors, `errors <= 1 %`: response times
+/// of the few that were answered say nothing.
 ///
-/// A rule that the numbers break is broken, even when some are missing. A rule that holds on incomplete numbers is
-/// undecided.
+/// A rule that the numbers break is broken, even when some are missing. A rule that holds on incomplete numbers, or on too
+/// few for its percentile, is undecided.
 pub fn evaluate(limits: &[Limit], recording: &Recording, measurement: &Measurement) -> Vec<LimitResult> {
     let about_rate = |limit: &Limit| matches!(limit.metric, Metric::Rate { .. } | Metric::RateDrop);
-    let default = (measurement.asked_rate().is_some() && !limits.iter().any(about_rate)).then(default_limit);
-    limits.iter().chain(&default).map(|limit| hold(limit, recording, measurement)).collect()
+    let about_errors = |limit: &Limit| matches!(limit.metric, Metric::Errors { .. });
+    let failed = measurement.operations.iter().any(|operation| !operation.errors.is_empty());
+    let rate = (measurement.asked_rate().is_some() && !limits.iter().any(about_rate)).then(default_rate);
+    let errors = (failed && !limits.iter().any(about_errors)).then(default_errors);
+    limits.iter().chain(&rate).chain(&errors).map(|limit| hold(limit, recording, measurement)).collect()
 }
 
-fn default_limit() -> Limit {
+fn default_rate() -> Limit {
     Limit {
-        rule: DEFAULT_RULE.into(),
+        rule: DEFAULT_RATE.into(),
         metric: Metric::Rate { operation: None },
         comparison: Comparison::AtLeast,
         bound: 99.0,
         of_asked: true,
+        any_ms: None,
+    }
+}
+
+fn default_errors() -> Limit {
+    Limit {
+        rule: DEFAULT_ERRORS.into(),
+        metric: Metric::Errors { operation: None, percent: true },
+        comparison: Comparison::AtMost,
+        bound: 1.0,
+        of_asked: false,
         any_ms: None,
     }
 }
@@ -82,6 +99,9 @@ fn hold(limit: &Limit, recording: &Recording, measurement: &Measurement) -> Limi
         return LimitResult { rule, value: text::NONE.into(), holds: None, place: reason(limit, measurement) };
     };
     let holds = found.holds(limit.comparison);
+    if let Some(why) = too_few(limit, measurement).filter(|_| holds) {
+        return LimitResult { rule, value: found.text, holds: None, place: why };
+    }
     match holds && !measurement.complete {
         true => LimitResult { rule, value: found.text, holds: None, place: reason(limit, measurement) },
         false => {
@@ -89,6 +109,23 @@ fn hold(limit: &Limit, recording: &Recording, measurement: &Measurement) -> Limi
             LimitResult { rule, value: found.text, holds: Some(holds), place }
         }
     }
+}
+
+/// Why a percentile of the window says nothing: fewer operations were answered than it takes to have one above it.
+fn too_few(limit: &Limit, measurement: &Measurement) -> Option<String> {
+    let Metric::Latency { operation, percentile, .. } = &limit.metric else { return None };
+    let wanted: u64 = match percentile.as_str() {
+        "p90" => 10,
+        "p95" => 20,
+        "p99" => 100,
+        "p999" => 1_000,
+        "p9999" => 10_000,
+        _ => 1,
+    };
+    let found = measurement.operation(operation)?;
+    let answered = found.count.saturating_sub(found.errors.values().sum());
+    let counted = format!("{} {operation} operations were answered", text::whole(answered));
+    (answered < wanted).then(|| format!("{counted}: {percentile} needs {}", text::whole(wanted)))
 }
 
 /// What a reader should know of a rule that is broken.

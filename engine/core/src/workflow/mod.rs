@@ -22,7 +22,7 @@ pub use steps::{DuringName, STEP_KEYS, Step};
 
 use crate::diagnostic::{Diagnostics, Mistake, Source, Span};
 use fields::Fields;
-use tree::Node;
+use tree::{Data, Node};
 
 /// A value with its place in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,8 @@ impl Workflow {
         }
         let inputs = inputs::read_inputs(input_nodes, mistakes);
         let profiles = inputs::read_profiles(profile_nodes, &inputs, mistakes);
-        if step_nodes.is_none_or(Node::is_null) {
+        let empty = |node: &Node| node.is_null() || matches!(&node.data, Data::Map(entries) if entries.is_empty());
+        if step_nodes.is_none_or(empty) {
             mistakes.push(Mistake::new(start, "the workflow has no `steps`").help(EXAMPLE.to_owned()));
         }
         let steps = steps::read(step_nodes, finally_nodes, mistakes);
