@@ -22,7 +22,7 @@ pub const LOAD: &str = "load";
 pub struct Resource {
     /// What it is, such as `machine`.
     pub kind: String,
-    /// The backend's id; the key of the call that creates it while that is not answered.
+    /// The backend's id; for machines the key of the call that creates them while that is not answered.
     pub id: String,
     /// Its type, such as `i4i.large`.
     pub description: String,
@@ -188,10 +188,8 @@ impl Ledger {
 
     /// A load whose start failed for infrastructure may run: it is stopped with its attempt.
     fn load_in_doubt(&mut self, at: Millis, id: &CallId) {
-        let spec = id.arguments["spec"].as_str().filter(|_| id.name == "load/loads.start");
-        let spec = spec.and_then(|spec| serde_json::from_str::<Value>(spec).ok());
-        if let Some(name) = spec.as_ref().and_then(|spec| spec["name"].as_str()) {
-            self.created(at, id, LOAD, name, String::new());
+        if let Some(name) = load_name(id).filter(|_| id.name == "load/loads.start") {
+            self.created(at, id, LOAD, &name, String::new());
         }
     }
 
@@ -203,23 +201,30 @@ impl Ledger {
 
     fn announced(&mut self, at: Millis, id: &CallId) {
         self.in_flight.insert(id.key(&self.run));
-        let (kind, description, count) = match id.name.as_str() {
+        let key = id.key(&self.run);
+        let (kind, name, description, count) = match id.name.as_str() {
             "cloud/machines.create" => match Create::deserialize(&id.arguments) {
-                Ok(Create { request }) => (MACHINE, request.machine_type, request.count),
+                Ok(Create { request }) => (MACHINE, key, request.machine_type, request.count),
                 Err(_) => return,
             },
-            "load/loads.start" => (LOAD, String::new(), 1),
+            "load/loads.start" => match load_name(id) {
+                Some(name) => (LOAD, name, String::new(), 1),
+                None => return,
+            },
             _ => return,
         };
-        let key = id.key(&self.run);
         let announced =
-            Resource { count, state: ResourceState::Announced, ..self.made(at, id, kind, &key, description) };
-        self.entries.insert((kind.into(), key), announced);
+            Resource { count, state: ResourceState::Announced, ..self.made(at, id, kind, &name, description) };
+        let known = self.entries.get(&(kind.to_owned(), name.clone()));
+        // A second start of a load that runs will be refused: it is the first one that lives.
+        if known.is_none_or(|known| known.state != ResourceState::Live) {
+            self.entries.insert((kind.into(), name), announced);
+        }
     }
 
     /// A creation was answered: what came of it stands for itself.
     fn forget(&mut self, key: &str) {
-        self.entries.retain(|(_, id), resource| resource.state != ResourceState::Announced || id != key);
+        self.entries.retain(|_, resource| resource.state != ResourceState::Announced || resource.key != key);
     }
 
     fn created(&mut self, at: Millis, call: &CallId, kind: &str, id: &str, description: String) {
@@ -287,4 +292,10 @@ impl Ledger {
         self.entries
             .retain(|_, resource| resource.state != ResourceState::Announced || in_flight.contains(&resource.key));
     }
+}
+
+/// The name in the spec of a load.
+fn load_name(start: &CallId) -> Option<String> {
+    let spec: Value = serde_json::from_str(start.arguments["spec"].as_str()?).ok()?;
+    spec["name"].as_str().map(str::to_owned)
 }

@@ -8,7 +8,7 @@ use crate::support::{Place, alone, one_node, pause};
 const STEPS: &str = "  fill:
     needs: [cluster]
     uses: fill-to-percent
-    with: { percent: 30 %, replication: 1, consistency: ONE }
+    with: { percent: 30 %, rate: 2000/s, replication: 1, consistency: ONE }
   quiet: { needs: [fill], uses: wait-stable, with: { hold: 5s } }
   traffic:
     needs: [quiet]

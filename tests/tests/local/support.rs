@@ -137,13 +137,13 @@ pub fn signal(name: &str, process: u32) {
     assert!(sent.is_ok(), "`kill` is not there");
 }
 
-/// The Java processes whose command line has this text.
+/// The processes of nodes whose command line has this text; a tool that flushes one is none.
 pub fn processes_of(text: &str) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
         let process = entry.file_name().to_str()?.parse::<u32>().ok()?;
         let command = fs::read(Path::new("/proc").join(process.to_string()).join("cmdline")).ok()?;
         let command = String::from_utf8_lossy(&command).into_owned();
-        (command.contains(text) && command.contains("java")).then_some(process)
+        (command.contains(text) && command.contains("-Dwfe.machine=")).then_some(process)
     });
     processes.collect()
 }

@@ -1,7 +1,8 @@
 //! What follows when an attempt's plugin has ended: its loads stop, its limits are checked, its end is recorded.
 
 use wfe_core::capability::load::Stop;
-use wfe_core::event::Outcome;
+use wfe_core::error::kind;
+use wfe_core::event::{Outcome, ResourceState};
 use wfe_core::ledger::{LOAD, Resource};
 use wfe_core::limits::{self, LimitResult};
 use wfe_core::plan::PlannedStep;
@@ -42,12 +43,17 @@ impl Services {
 
     /// Stops loads that still run.
     pub(super) async fn stop_loads(&self, which: impl Fn(&Resource) -> bool) -> Result<(), RecordError> {
-        let loads: Vec<String> = self.recorder.with_state(|state| {
-            state.ledger.live(LOAD).filter(|load| which(load)).map(|load| load.id.clone()).collect()
+        let loads: Vec<Resource> = self.recorder.with_state(|state| {
+            state.ledger.left().filter(|resource| resource.kind == LOAD && which(resource)).cloned().collect()
         });
         for load in loads {
-            if let Err(error) = self.engine_call(Call::LoadStop(Stop { load: load.clone() })).await? {
-                tracing::warn!("load {load} did not stop in order: {error}");
+            match self.engine_call(Call::LoadStop(Stop { load: load.id.clone() })).await? {
+                Ok(_) => {}
+                // Its start was announced and did not come to pass.
+                Err(error) if error.kind == kind::REQUEST => {
+                    self.settle(&load, ResourceState::Deleted, None, None, None)?;
+                }
+                Err(error) => tracing::warn!("load {} did not stop in order: {error}", load.id),
             }
         }
         Ok(())
