@@ -24,8 +24,7 @@ fn killed(directory: &Path, journal: &[u8], planned: &Planned) {
 
 #[test]
 fn elasticity_killed_at_every_entry() {
-    let text = fs::read_to_string(repository().join("workflows/elasticity.yaml")).unwrap();
-    let expected = killed_at_every_entry(&planned(&text, &[]), &Trouble::default());
+    let expected = killed_at_every_entry(&elasticity(&[("steady", "1m")]), &Trouble::default());
     assert_eq!(expected["verdict"], "pass", "{expected:#}");
 }
 
@@ -133,15 +132,15 @@ fn resumed_after(
     assert_eq!(left.count(), 0, "killed after entry {kept}");
 }
 
-/// The shipped test with its loads shortened: less to calculate, the same things to lose.
-fn shortened() -> Planned {
+/// The shipped test. With a short steady state there is less to calculate and as much to lose.
+fn elasticity(set: &[(&str, &str)]) -> Planned {
     let text = fs::read_to_string(repository().join("workflows/elasticity.yaml")).unwrap();
-    planned(&text, &[("steady", "1m")])
+    planned(&text, set)
 }
 
 #[test]
 fn elasticity_under_other_seeds_killed_here_and_there() {
-    let planned = shortened();
+    let planned = elasticity(&[]);
     for seed in [1, 2, 3] {
         let expected = killed_after(&planned, &Trouble::default(), seed, |kept| kept % 61 == seed as usize);
         assert_eq!(expected["verdict"], "pass", "seed {seed}: {expected:#}");
@@ -151,7 +150,7 @@ fn elasticity_under_other_seeds_killed_here_and_there() {
 /// The process that carries on is killed too, half way to the end.
 #[test]
 fn elasticity_killed_twice() {
-    let planned = shortened();
+    let planned = elasticity(&[("steady", "1m")]);
     let runs = tempfile::tempdir().unwrap();
     let whole = rehearse(&planned, runs.path(), 7);
     let expected = result(&whole);

@@ -175,7 +175,7 @@ impl Backend for Sim {
     }
 
     fn keep<'a>(&'a self, machines: &'a [String], until: &'a str) -> BoxFuture<'a, Result<(), CallError>> {
-        async move { Ok(self.look(|opened, _| opened.world.fleet.keep(machines, until))?.0) }.boxed()
+        async move { self.look(|opened, _| opened.world.fleet.keep(machines, until)).map(|_| ()) }.boxed()
     }
 
     fn recorded_until<'a>(&'a self, _moment: Millis) -> BoxFuture<'a, ()> {

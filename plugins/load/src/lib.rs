@@ -242,6 +242,7 @@ mod tests {
                 consistency: Consistency::Quorum,
                 replication: replication(),
                 loaders: None,
+                tolerate_lost_nodes: false,
                 name: None,
             };
             let mut found = Check::default();

@@ -88,8 +88,8 @@ impl Workflow {
         }
         let inputs = inputs::read_inputs(input_nodes, mistakes);
         let profiles = inputs::read_profiles(profile_nodes, &inputs, mistakes);
-        let empty = |node: &Node| node.is_null() || matches!(&node.data, Data::Map(entries) if entries.is_empty());
-        if step_nodes.is_none_or(empty) {
+        let empty = |node: &Node| matches!(&node.data, Data::Map(entries) if entries.is_empty()) && mistakes.is_empty();
+        if step_nodes.is_none_or(|node| node.is_null() || empty(node)) {
             mistakes.push(Mistake::new(start, "the workflow has no `steps`").help(EXAMPLE.to_owned()));
         }
         let steps = steps::read(step_nodes, finally_nodes, mistakes);
