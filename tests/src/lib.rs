@@ -18,6 +18,21 @@ use wfe_runner::plugin::{Plugins, builtin_names};
 use wfe_runner::run::{Cancel, Finished, Options, Resumption, Run};
 use wfe_sim::{Faults, Sim};
 
+/// The step `cluster`: three nodes and a loader. For `concat!`.
+#[macro_export]
+macro_rules! cluster {
+    () => {
+        "  cluster:
+    uses: provision
+    with:
+      database: scylla 2025.2
+      nodes: [{ count: 3, type: i4i.large, racks: 3 }]
+      loaders: { count: 1, type: c6i.2xlarge }
+    grants: { cloud: { types: [i4i.large, c6i.2xlarge], machines: 4 } }
+"
+    };
+}
+
 /// The top of the repository.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -9,20 +9,13 @@ use wfe_core::state::RunState;
 use wfe_core::verdict::Verdict;
 use wfe_core::{Event, Millis};
 use wfe_runner::journal;
-use wfe_tests::{Planned, Trouble, planned, rehearse, rehearse_in};
+use wfe_tests::{Planned, Trouble, cluster, planned, rehearse, rehearse_in};
 
 /// Its `finally` takes two minutes.
-const WORKFLOW: &str = "\
-name: cancelled
-steps:
-  cluster:
-    uses: provision
-    with:
-      database: scylla 2025.2
-      nodes: [{ count: 3, type: i4i.large, racks: 3 }]
-      loaders: { count: 1, type: c6i.2xlarge }
-    grants: { cloud: { types: [i4i.large, c6i.2xlarge], machines: 4 } }
-  quiet:
+const WORKFLOW: &str = concat!(
+    "name: cancelled\nsteps:\n",
+    cluster!(),
+    "  quiet:
     needs: [cluster]
     uses: wait-stable
     with: { hold: 30s }
@@ -42,7 +35,8 @@ finally:
   report:
     needs: [quiet-again]
     uses: report
-";
+"
+);
 
 fn cancelled_at(planned: &Planned, at: Millis) -> (RunState, Vec<wfe_core::Entry>) {
     let runs = tempfile::tempdir().unwrap();

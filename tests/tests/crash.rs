@@ -45,6 +45,8 @@ fn retries_faults_and_a_cancelled_load_killed_at_every_entry() {
 
 const ROUGH: &str = "\
 name: rough
+inputs:
+  measured: { type: duration, default: 1h }
 steps:
   cluster:
     uses: provision
@@ -73,11 +75,27 @@ steps:
   after:
     needs: [grow, traffic]
     uses: measure
-    with: { for: 1h }
+    with: { for: '${{ inputs.measured }}' }
 finally:
   quiet: { uses: wait-stable, with: { hold: 10s } }
   report: { needs: [quiet], uses: report }
 ";
+
+/// A cloud that makes machines twice, answers late or not at all, and lists machines late.
+#[test]
+fn a_cloud_that_misbehaves_killed_at_every_entry() {
+    let create =
+        |fault: &str, number: u32| serde_json::json!({ fault: { "call": "cloud/machines.create", "number": number } });
+    let mut late = create("answer-late", 2);
+    late["answer-late"]["seconds"] = 20.into();
+    let listed = serde_json::json!({ "listed-late": { "seconds": 8 } });
+    let faults = serde_json::json!([create("applied-twice", 1), late, create("answer-lost", 3), listed]);
+    let trouble = Trouble { faults: serde_json::from_value(faults).unwrap(), ..Trouble::default() };
+    let expected = killed_at_every_entry(&planned(ROUGH, &[("measured", "1m")]), &trouble);
+    assert_eq!(expected["verdict"], "pass", "{expected:#}");
+    let machines = expected["resources"].as_array().unwrap().iter().filter(|r| r["kind"] == "machine").count();
+    assert_eq!(machines, 8, "three nodes that the cloud made twice, a loader, and a node whose answer was lost, once");
+}
 
 /// Kills a rehearsal after every entry of its journal and resumes it; answers the result, which is always the same.
 fn killed_at_every_entry(planned: &Planned, trouble: &Trouble) -> Value {

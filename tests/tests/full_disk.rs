@@ -13,7 +13,7 @@ use wfe_core::{Call, CallError, Millis};
 use wfe_runner::journal;
 use wfe_runner::run::{Cancel, Run};
 use wfe_sim::{Faults, Sim};
-use wfe_tests::{SmallDisk, options, planned, rehearsal};
+use wfe_tests::{SmallDisk, cluster, options, planned, rehearsal};
 
 /// A simulated world that passes for a real one: its run is durable, and must not just stop.
 struct Real(Sim);
@@ -43,7 +43,7 @@ impl Backend for Real {
         self.0.audit()
     }
 
-    fn keep<'a>(&'a self, machines: &'a [String], until: &'a str) -> BoxFuture<'a, Result<(), CallError>> {
+    fn keep<'a>(&'a self, machines: &'a [String], until: Option<&'a str>) -> BoxFuture<'a, Result<(), CallError>> {
         self.0.keep(machines, until)
     }
 
@@ -52,17 +52,10 @@ impl Backend for Real {
     }
 }
 
-const LONG: &str = "\
-name: long
-steps:
-  cluster:
-    uses: provision
-    with:
-      database: scylla 2025.2
-      nodes: [{ count: 3, type: i4i.large, racks: 3 }]
-      loaders: { count: 1, type: c6i.2xlarge }
-    grants: { cloud: { types: [i4i.large, c6i.2xlarge], machines: 4 } }
-  traffic:
+const LONG: &str = concat!(
+    "name: long\nsteps:\n",
+    cluster!(),
+    "  traffic:
     needs: [cluster]
     uses: load
     background: true
@@ -71,7 +64,8 @@ steps:
   longer: { needs: [steady, traffic], uses: measure, with: { for: 300h } }
 finally:
   report: { uses: report }
-";
+"
+);
 
 #[test]
 fn a_full_disk_ends_the_run_in_order() {

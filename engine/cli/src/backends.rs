@@ -71,8 +71,8 @@ fn login(user: &str) -> Result<Login, Failure> {
 }
 
 const FAULTS_HELP: &str = "faults are a list, such as `- machine-lost: {machine: i-0003, at: 3600}`; the kinds are \
-                           machine-lost, capacity, join-fails, terminate-fails, active-reads, loader-lost and \
-                           answer-lost";
+                           machine-lost, capacity, join-fails, terminate-fails, active-reads, loader-lost, \
+                           answer-lost, answer-late, applied-twice and listed-late";
 
 /// Reads the text of a faults file; a mistake is shown at its place.
 fn parse(name: &str, text: &str) -> Result<Faults, Diagnostics> {

@@ -36,6 +36,13 @@ impl Failure {
         Self { code: INFRASTRUCTURE, message: format!("error: {}", message.into()), diagnostics: Vec::new() }
     }
 
+    /// The same with a line more.
+    pub fn and(mut self, line: &str) -> Self {
+        self.message.push('\n');
+        self.message.push_str(line);
+        self
+    }
+
     /// The events in a run's journal make no sense.
     pub fn journal(directory: &Path, error: &FoldError) -> Self {
         Self::infrastructure(format!("{}: {error}", directory.join(journal::FILE).display()))

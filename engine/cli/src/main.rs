@@ -5,6 +5,7 @@ mod output;
 
 mod args;
 mod backends;
+mod begun;
 mod commands;
 mod failure;
 mod journal_lines;

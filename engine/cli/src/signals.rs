@@ -1,11 +1,13 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first asks for an orderly end with `finally`, the second ends the process at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks for an orderly end with `finally`; only a second Ctrl-C, which a person at a
+//! terminal types, ends the process at once.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
-use wfe_core::ledger::MACHINE;
+use wfe_core::event::ResourceState;
+use wfe_core::ledger::{MACHINE, Resource};
 use wfe_core::state::RunState;
 use wfe_core::{Entry, Event};
 use wfe_runner::recorder::Reporter;
@@ -19,16 +21,18 @@ const CANCELLED: i32 = 130;
 /// What a run that ends at once leaves behind.
 #[derive(Clone)]
 pub struct Left {
-    /// What `wfe resume` has to be told to find the directory of runs.
+    /// What the command has to be told to find the directory of runs.
     option: String,
+    /// The command that carries on.
+    command: &'static str,
     /// The run's id, and the machines that may exist.
     known: Arc<Mutex<(String, Vec<String>)>>,
 }
 
 impl Left {
-    /// Of a run in that directory of runs nothing is known yet.
-    pub fn new(runs: &Path) -> Self {
-        Self { option: runs_option(runs), known: Arc::default() }
+    /// Of a run in that directory of runs nothing is known yet; `command` carries on with it.
+    pub fn new(runs: &Path, command: &'static str) -> Self {
+        Self { option: runs_option(runs), command, known: Arc::default() }
     }
 
     /// Keeps this up to date with the run's events.
@@ -42,49 +46,68 @@ impl Left {
             [] => "no machine of it is known".to_owned(),
             machines => format!("these machines may still exist: {}", machines.join(", ")),
         };
-        format!("ended at once; {machines}\n`wfe resume {run}{}` carries on with the clean-up", self.option)
+        format!("ended at once; {machines}\n`wfe {} {run}{}` carries on", self.command, self.option)
     }
 }
 
 impl Reporter for Left {
     fn recorded(&mut self, entry: &Entry, state: &RunState) {
         let concerns = match &entry.event {
-            Event::CallAnswered { id, .. } => id.name.starts_with("cloud/"),
-            Event::RunStarted(_) | Event::RunResumed { .. } | Event::ResourceSettled { .. } => true,
+            Event::CallIntended(id) | Event::CallAnswered { id, .. } => id.name.starts_with("cloud/"),
+            Event::RunStarted(_)
+            | Event::RunResumed { .. }
+            | Event::RetryRequested { .. }
+            | Event::CleanUpStarted { .. }
+            | Event::Audited { .. }
+            | Event::ResourceSettled { .. } => true,
             _ => false,
         };
         if concerns {
-            let live = state.ledger.live(MACHINE).map(|machine| machine.id.clone()).collect();
-            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = (state.started.run.clone(), live);
+            let machines = state.ledger.left().filter(|resource| resource.kind == MACHINE).map(named).collect();
+            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = (state.started.run.clone(), machines);
         }
     }
 }
 
-/// Listens for the signals of a run against a real world. A rehearsal is over before anybody could be asked, and its
-/// clock must wait for timers alone, so it keeps the signals' own meaning.
-pub fn listen(simulated: bool, left: Left) -> Cancel {
-    if simulated {
-        return Cancel::never();
-    }
-    let (sender, receiver) = watch::channel(None);
-    tokio::spawn(async move {
-        let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else { return };
-        let mut asked = false;
-        loop {
-            let name = tokio::select! {
-                _ = interrupt.recv() => "Ctrl-C",
-                _ = terminate.recv() => "SIGTERM",
-                _ = hangup.recv() => "SIGHUP",
-            };
-            if asked {
-                errln!("{name}: {}", left.tell());
-                std::process::exit(CANCELLED);
-            }
-            asked = true;
-            errln!("{name}: ending in order; once more ends at once and may leave machines behind");
-            sender.send_replace(Some(name.to_owned()));
+fn named(machine: &Resource) -> String {
+    match machine.state {
+        ResourceState::Announced => {
+            format!("{} {} asked for by `{}`", machine.count, machine.description, machine.step)
         }
-    });
+        _ => machine.id.clone(),
+    }
+}
+
+/// Listens for the signals of a run against a real world, which is cancelled for that reason already, if there is one. A
+/// rehearsal is over before anybody could be asked, and its clock must wait for timers alone, so it keeps the signals' own
+/// meaning.
+pub fn listen(simulated: bool, left: Left, already: Option<&str>) -> Cancel {
+    let (sender, receiver) = watch::channel(already.map(str::to_owned));
+    if !simulated {
+        let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        if let [Ok(interrupt), Ok(terminate), Ok(hangup)] = signals {
+            tokio::spawn(obey([interrupt, terminate, hangup], left, sender));
+        }
+    }
     Cancel::new(receiver)
+}
+
+async fn obey([mut interrupt, mut terminate, mut hangup]: [Signal; 3], left: Left, ask: watch::Sender<Option<String>>) {
+    let mut asked = false;
+    loop {
+        let (name, typed) = tokio::select! {
+            _ = interrupt.recv() => ("Ctrl-C", true),
+            _ = terminate.recv() => ("SIGTERM", false),
+            _ = hangup.recv() => ("SIGHUP", false),
+        };
+        if asked && typed {
+            errln!("{name}: {}", left.tell());
+            std::process::exit(CANCELLED);
+        }
+        match std::mem::replace(&mut asked, true) {
+            true => errln!("{name}: it is ending in order"),
+            false => errln!("{name}: ending in order; another Ctrl-C ends at once and may leave machines behind"),
+        }
+        ask.send_if_modified(|reason| reason.is_none().then(|| *reason = Some(name.to_owned())).is_some());
+    }
 }

@@ -1,8 +1,6 @@
 //! From a workflow's file to a plan with its plugins.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use wfe_core::backend::Offers;
@@ -10,6 +8,7 @@ use wfe_core::diagnostic::{Diagnostics, Mistake, Source};
 use wfe_core::event::RunStarted;
 use wfe_core::plan::{Choice, Plan};
 use wfe_core::workflow::Workflow;
+use wfe_runner::directory;
 use wfe_runner::plugin::{PluginError, Plugins, builtin_names};
 
 use crate::args::{BackendName, ChoiceArgs};
@@ -45,7 +44,8 @@ pub async fn prepare_again(run: &Path, started: &RunStarted, choice: &Choice) ->
 }
 
 fn read(file: &Path, shown: &str) -> Result<(Vec<u8>, Source), Failure> {
-    let bytes = whole(file).map_err(|e| Failure::request(format!("{shown} cannot be read: {e}")))?;
+    let bytes =
+        directory::read(file, MOST_BYTES).map_err(|e| Failure::request(format!("{shown} cannot be read: {e}")))?;
     let source = Source::from_bytes(shown, &bytes)?;
     Ok((bytes, source))
 }
@@ -55,14 +55,8 @@ async fn ready(bytes: Vec<u8>, source: &Source, plugins: Plugins, choice: &Choic
     Ok(Ready { plan, plugins, bytes })
 }
 
-/// No workflow is so large: what has no end, such as a device, is not read for ever.
+/// No workflow is so large, bytes.
 const MOST_BYTES: u64 = 64 << 20;
-
-fn whole(file: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(file)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
 
 /// The built-in plugins and the ones in files that the workflow names. Mistakes of the workflow are not told here: the
 /// plan tells all of them at once.

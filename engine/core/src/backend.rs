@@ -35,8 +35,8 @@ pub trait Backend: Send + Sync {
     /// Everything that carries the run's tag and exists, whoever made it.
     fn audit<'a>(&'a self) -> BoxFuture<'a, Result<Vec<Found>, CallError>>;
 
-    /// Writes on machines that stay after the run when they are not wanted any more, RFC 3339.
-    fn keep<'a>(&'a self, machines: &'a [String], until: &'a str) -> BoxFuture<'a, Result<(), CallError>>;
+    /// Writes on machines that stay after the run when they are not wanted any more, RFC 3339; none takes it away again.
+    fn keep<'a>(&'a self, machines: &'a [String], until: Option<&'a str>) -> BoxFuture<'a, Result<(), CallError>>;
 
     /// Ends everything that lives in this process alone, such as load threads; recorded intervals are complete when it
     /// answers. Machines are not touched: the engine gives them back by [`Call::MachinesTerminate`].

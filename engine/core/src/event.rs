@@ -47,7 +47,7 @@ pub enum Event {
         /// Which step.
         step: String,
     },
-    /// The run's owner was gone and another process gives back what the run left behind.
+    /// A process gives back what the run left behind: what was kept, what leaked, everything when its owner was gone.
     CleanUpStarted {
         /// RFC 3339 wall time.
         wall: String,
@@ -87,6 +87,9 @@ pub enum Event {
         attempt: u32,
         /// How.
         outcome: Outcome,
+        /// Whether the engine ended it while its plugin would have gone on.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut: bool,
     },
     /// A limit of a step was held against its measurement.
     LimitChecked {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::Millis;
 use crate::backend::Found;
 use crate::capability::cloud::Create;
 use crate::error::kind;
 use crate::event::{CallId, Event, ResourceState};
+use crate::{CallError, Millis};
 
 /// Kind of the resources that [`crate::Call::MachinesCreate`] makes.
 pub const MACHINE: &str = "machine";
@@ -63,6 +63,19 @@ pub struct Ledger {
     entries: BTreeMap<(String, String), Resource>,
     /// Keys of announced calls that may still be on their way.
     in_flight: BTreeSet<String>,
+    /// The calls that made machines or may have, by key, for ever: a cloud may list a machine long after it made it.
+    makers: BTreeMap<String, Maker>,
+}
+
+/// A call that creates machines.
+#[derive(Debug, Clone, PartialEq)]
+struct Maker {
+    step: String,
+    asked: Millis,
+    /// How many machines it may have made beyond what was answered.
+    in_doubt: u32,
+    /// Since when: when it was asked, or answered that it failed.
+    since: Millis,
 }
 
 /// JSON has no keys of two parts, and a resource says its kind and id itself.
@@ -83,7 +96,7 @@ impl Ledger {
         self.entries.values()
     }
 
-    /// The resources of a kind that may still exist.
+    /// The resources of a kind that are known to exist.
     pub fn live<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Resource> {
         self.resources().filter(move |resource| resource.kind == kind && resource.state == ResourceState::Live)
     }
@@ -97,6 +110,11 @@ impl Ledger {
     /// Everything of the run that may exist now.
     pub fn left(&self) -> impl Iterator<Item = &Resource> {
         self.resources().filter(|resource| resource.may_exist())
+    }
+
+    /// Whether nothing of the run can exist any more.
+    pub fn is_clear(&self) -> bool {
+        self.left().next().is_none() && self.in_doubt_since(None).is_none()
     }
 
     /// How many machines of a step may exist, those left out that the call with that key asks for.
@@ -122,7 +140,15 @@ impl Ledger {
             Event::CallIntended(id) => self.announced(at, id),
             Event::CallAnswered { id, answer } => {
                 if id.class.has_intent() {
-                    self.in_flight.remove(&id.key(&self.run));
+                    let key = id.key(&self.run);
+                    self.in_flight.remove(&key);
+                    // Who refuses has made nothing.
+                    let refused = |error: &CallError| [kind::REQUEST, kind::UNSUPPORTED].contains(&error.kind.as_str());
+                    let certain = answer.as_ref().err().is_none_or(refused);
+                    if let Some(maker) = self.makers.get_mut(&key) {
+                        maker.since = at;
+                        maker.in_doubt = if certain { 0 } else { maker.in_doubt };
+                    }
                 }
                 self.answered(at, id, answer.as_ref().ok());
                 if answer.as_ref().is_err_and(|error| error.kind == kind::INFRASTRUCTURE) {
@@ -134,13 +160,10 @@ impl Ledger {
                 self.in_flight.retain(|key| !key.starts_with(&calls));
             }
             Event::Audited { found } => self.audited(at, found),
-            // What was kept is in use or not wanted any more; what leaked is tried again.
-            Event::CleanUpStarted { .. } | Event::RetryRequested { .. } => {
-                use ResourceState::{Kept, Leaked, Live};
-                for resource in self.entries.values_mut().filter(|r| matches!(r.state, Kept | Leaked)) {
-                    resource.state = Live;
-                    resource.settled = false;
-                }
+            Event::CleanUpStarted { .. } => self.take_back(),
+            Event::RetryRequested { .. } => {
+                self.take_back();
+                self.entries.values_mut().for_each(|resource| resource.expires = None);
             }
             Event::ResourceSettled { kind, id, state, reason, hourly_usd, expires } => {
                 let Some(resource) = self.entries.get_mut(&(kind.clone(), id.clone())) else { return };
@@ -154,6 +177,16 @@ impl Ledger {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// What was kept is in use or not wanted any more; what leaked is tried again.
+    fn take_back(&mut self) {
+        use ResourceState::{Kept, Leaked, Live};
+        for resource in self.entries.values_mut().filter(|r| matches!(r.state, Kept | Leaked)) {
+            resource.state = Live;
+            resource.settled = false;
+            resource.reason = None;
         }
     }
 
@@ -193,10 +226,13 @@ impl Ledger {
         }
     }
 
-    /// Whether a step announced machines of which no good answer came.
-    pub fn in_doubt(&self, step: &str) -> bool {
-        let machines = self.left().filter(|resource| resource.kind == MACHINE && resource.step == step);
-        machines.filter(|machine| machine.state == ResourceState::Announced).count() > 0
+    /// Since when machines of a step, or of any, may exist that no audit has found: their creation had no good answer.
+    pub fn in_doubt_since(&self, step: Option<&str>) -> Option<Millis> {
+        let known =
+            |key: &str| self.resources().filter(|r| r.state != ResourceState::Announced && r.key == key).count() as u32;
+        let of_step = |maker: &Maker| step.is_none_or(|step| maker.step == step);
+        let in_doubt = self.makers.iter().filter(|(key, maker)| of_step(maker) && known(key) < maker.in_doubt);
+        in_doubt.map(|(_, maker)| maker.since).max()
     }
 
     fn announced(&mut self, at: Millis, id: &CallId) {
@@ -204,7 +240,11 @@ impl Ledger {
         let key = id.key(&self.run);
         let (kind, name, description, count) = match id.name.as_str() {
             "cloud/machines.create" => match Create::deserialize(&id.arguments) {
-                Ok(Create { request }) => (MACHINE, key, request.machine_type, request.count),
+                Ok(Create { request }) => {
+                    let maker = Maker { step: id.step.clone(), asked: at, in_doubt: request.count, since: at };
+                    self.makers.entry(key.clone()).or_insert(maker);
+                    (MACHINE, key, request.machine_type, request.count)
+                }
                 Err(_) => return,
             },
             "load/loads.start" => match load_name(id) {
@@ -269,22 +309,21 @@ impl Ledger {
             if self.entries.contains_key(&place) {
                 continue;
             }
-            let maker = self.resources().find(|resource| !resource.key.is_empty() && resource.key == found.key);
-            let step = maker.map(|maker| maker.step.clone());
+            let maker = self.makers.get(&found.key);
             let resource = Resource {
                 kind: found.kind.clone(),
                 id: found.id.clone(),
                 description: found.description.clone(),
                 count: 1,
-                key: step.as_ref().map(|_| found.key.clone()).unwrap_or_default(),
-                created: maker.map_or(at, |maker| maker.created),
+                key: maker.map(|_| found.key.clone()).unwrap_or_default(),
+                created: maker.map_or(at, |maker| maker.asked),
                 ended: None,
-                state: if step.is_some() { ResourceState::Live } else { ResourceState::Foreign },
-                reason: step.is_none().then(|| "it carries the run's tag, and no call of the run made it".into()),
+                state: if maker.is_some() { ResourceState::Live } else { ResourceState::Foreign },
+                reason: maker.is_none().then(|| "it carries the run's tag, and no call of the run made it".into()),
                 hourly_usd: None,
                 expires: None,
-                settled: step.is_none(),
-                step: step.unwrap_or_default(),
+                settled: maker.is_none(),
+                step: maker.map(|maker| maker.step.clone()).unwrap_or_default(),
             };
             self.entries.insert(place, resource);
         }

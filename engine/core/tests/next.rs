@@ -181,7 +181,7 @@ impl<'a> Player<'a> {
             Action::Abort { step, error } => {
                 let place = self.running.iter().position(|(running, _)| *running == step);
                 let (step, attempt) = self.running.remove(place.expect("only what runs is aborted"));
-                self.record(Event::AttemptEnded { step, attempt, outcome: Outcome::Failed { error } });
+                self.record(Event::AttemptEnded { step, attempt, outcome: Outcome::Failed { error }, cut: true });
             }
             Action::Skip { step, reason } => self.record(Event::StepSkipped { step, reason }),
             Action::BeginFinally => self.record(Event::FinallyStarted),
@@ -224,7 +224,7 @@ impl<'a> Player<'a> {
             (Fate::FailsProduct, _) => Outcome::Failed { error: CallError::product("p", "the product failed") },
             _ => Outcome::Failed { error: CallError::infrastructure("i", "a machine is lost") },
         };
-        self.record(Event::AttemptEnded { step, attempt, outcome });
+        self.record(Event::AttemptEnded { step, attempt, outcome, cut: false });
     }
 }
 
@@ -261,7 +261,7 @@ proptest! {
             }
             prop_assert!(state.map_or(0, |state| state.attempts.len()) <= step.retry.attempts as usize);
         }
-        let (verdict, reasons) = player.state.judge(&plan);
+        let (verdict, reasons) = player.state.judge(&plan, &[]);
         prop_assert_eq!(verdict == Verdict::Pass, reasons.is_empty());
         prop_assert_eq!(verdict == Verdict::Cancelled, player.state.cancelled.is_some());
     }

@@ -262,7 +262,7 @@ impl Backend for Static {
         async { Ok(Vec::new()) }.boxed()
     }
 
-    fn keep<'a>(&'a self, _machines: &'a [String], _until: &'a str) -> BoxFuture<'a, Result<(), CallError>> {
+    fn keep<'a>(&'a self, _machines: &'a [String], _until: Option<&'a str>) -> BoxFuture<'a, Result<(), CallError>> {
         async { Ok(()) }.boxed()
     }
 

@@ -136,9 +136,22 @@ impl Step {
         Some(last.ended.unwrap_or(now).saturating_sub(self.started()?))
     }
 
-    /// Why its last attempt failed.
+    /// Why it failed.
     pub fn error(&self) -> Option<&CallError> {
-        self.attempts.last().and_then(Attempt::error)
+        self.last_if(StepStatus::Failed).and_then(Attempt::error)
+    }
+
+    /// What it answered, a JSON object.
+    pub fn outputs(&self) -> Option<&Value> {
+        match &self.last_if(StepStatus::Succeeded)?.outcome {
+            Some(Outcome::Succeeded { outputs }) => Some(outputs),
+            _ => None,
+        }
+    }
+
+    /// Its last attempt, if the step stands like this: a step that was to be tried again has attempts that count no more.
+    fn last_if(&self, status: StepStatus) -> Option<&Attempt> {
+        self.attempts.last().filter(|_| self.status == status)
     }
 }
 
@@ -168,7 +181,7 @@ impl Document {
             resources: state.ledger.resources().cloned().collect(),
             cost_usd: state.ledger.cost_usd(duration_ms),
             machine_hours: machine_hours(state, duration_ms),
-            sections: state.sections.clone(),
+            sections: state.sections.as_ref().map(|asked| asked.sections.clone()),
             notices: Vec::new(),
             windows,
         }
@@ -210,7 +223,7 @@ fn step(facts: StepFacts, state: &RunState) -> Step {
     let found = state.steps.get(&facts.id);
     let attempts = found.map(|step| step.attempts.clone()).unwrap_or_default();
     let skipped = found.and_then(|step| step.skipped.clone());
-    let status = match (attempts.last().map(|attempt| &attempt.outcome), &skipped) {
+    let status = match (found.and_then(|step| step.attempt()).map(|attempt| &attempt.outcome), &skipped) {
         (_, Some(_)) => StepStatus::Skipped,
         (None, None) => StepStatus::Waiting,
         (Some(None), None) => StepStatus::Running,

@@ -3,7 +3,6 @@
 
 use serde_json::{Map, Value, json as value};
 use wfe_core::Millis;
-use wfe_core::event::Outcome;
 use wfe_core::measure::{IntervalSummary, OperationMeasurement, Percentiles};
 use wfe_core::state::{Attempt, PhaseState};
 
@@ -56,10 +55,7 @@ fn seconds(ms: Millis) -> Value {
 
 fn step(step: &Step, now: Millis) -> Value {
     let last = step.attempts.last();
-    let outputs = match last.and_then(|attempt| attempt.outcome.as_ref()) {
-        Some(Outcome::Succeeded { outputs }) => outputs.clone(),
-        _ => Value::Object(Map::new()),
-    };
+    let outputs = step.outputs().cloned().unwrap_or_else(|| Value::Object(Map::new()));
     let error = step.error().map(|e| value!({ "kind": e.kind, "code": e.code, "message": e.message }));
     value!({
         "id": step.facts.id,

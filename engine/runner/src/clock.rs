@@ -44,6 +44,11 @@ pub fn wall() -> SystemTime {
 }
 
 /// Wall time as RFC 3339 has it, in whole seconds.
-pub fn wall_text() -> String {
+pub fn wall_seconds() -> String {
     humantime::format_rfc3339_seconds(wall()).to_string()
+}
+
+/// Wall time as RFC 3339 has it, in milliseconds.
+pub fn wall_millis() -> String {
+    humantime::format_rfc3339_millis(wall()).to_string()
 }

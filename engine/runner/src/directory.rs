@@ -1,12 +1,12 @@
 //! Run directories: where a run keeps its files, and how runs are found again.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::clock::wall;
+use crate::clock::wall_seconds;
 
 /// A directory that cannot be made, read or found.
 #[derive(Debug, thiserror::Error)]
@@ -43,8 +43,7 @@ pub enum DirectoryError {
 /// and a few digits that keep runs of the same second apart.
 pub fn create(runs: &Path, workflow: &str) -> Result<(String, PathBuf), DirectoryError> {
     make(runs)?;
-    let seconds = humantime::format_rfc3339_seconds(wall()).to_string();
-    let stamp: String = seconds.chars().filter(char::is_ascii_digit).collect();
+    let stamp: String = wall_seconds().chars().filter(char::is_ascii_digit).collect();
     let name: String = workflow.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
     let name = match name.trim_matches('-') {
         "" => "run",
@@ -102,6 +101,13 @@ pub fn find(runs: &Path, name: &str) -> Result<PathBuf, DirectoryError> {
 /// Makes a directory if it is not there.
 pub fn make(path: &Path) -> Result<(), DirectoryError> {
     fs::create_dir_all(path).map_err(|source| io_error(path, "making the directory", source))
+}
+
+/// Reads a file, but at most `most` bytes of it: what has no end, such as a device, is not read for ever.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes a file whole or not at all.

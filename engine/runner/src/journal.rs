@@ -69,6 +69,11 @@ pub enum JournalError {
     },
 }
 
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    File::open(path)?.sync_all()
+}
+
 fn named(owner: &Option<Owner>) -> String {
     owner.as_ref().map(|owner| format!(": {owner}")).unwrap_or_default()
 }
@@ -86,6 +91,12 @@ pub struct Contents {
 
 /// Reads a journal. A last line without its end is dropped; damage anywhere else is an error that says where.
 pub fn read(directory: &Path) -> Result<Contents, JournalError> {
+    let (contents, damage) = read_readable(directory)?;
+    damage.map_or(Ok(contents), Err)
+}
+
+/// Reads a journal as far as it is whole; answers with it where it is damaged.
+pub fn read_readable(directory: &Path) -> Result<(Contents, Option<JournalError>), JournalError> {
     let path = directory.join(FILE);
     let mut text = Vec::new();
     let read = File::open(&path).and_then(|mut file| file.read_to_end(&mut text));
@@ -96,16 +107,16 @@ pub fn read(directory: &Path) -> Result<Contents, JournalError> {
             contents.torn_bytes = line.len() as u64;
             break;
         }
-        let entry = serde_json::from_slice(line).map_err(|e| JournalError::Damaged {
-            path: path.clone(),
-            line: index + 1,
-            byte: contents.whole_bytes as usize,
-            message: e.to_string(),
-        })?;
-        contents.entries.push(entry);
+        match serde_json::from_slice(line) {
+            Ok(entry) => contents.entries.push(entry),
+            Err(e) => {
+                let (line, byte, message) = (index + 1, contents.whole_bytes as usize, e.to_string());
+                return Ok((contents, Some(JournalError::Damaged { path, line, byte, message })));
+            }
+        }
         contents.whole_bytes += line.len() as u64;
     }
-    Ok(contents)
+    Ok((contents, None))
 }
 
 /// The open journal of the process that owns the run.
@@ -137,6 +148,11 @@ impl Journal {
         let file = OpenOptions::new().create_new(true).append(true).open(&path);
         let journal = Self::own(file, path, durable)?;
         journal.reserve();
+        if durable {
+            // A file whose name is lost with the power is lost.
+            let synced = [Some(directory), directory.parent()].into_iter().flatten().try_for_each(sync_directory);
+            synced.map_err(|source| journal.io("syncing the directory of the journal", source))?;
+        }
         Ok(journal)
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::wall_text;
+use crate::clock::wall_seconds;
 use crate::directory::{self, DirectoryError};
 
 /// Name of the file in a run's directory. The lock is the truth; the file only says who took it last.
@@ -36,7 +36,7 @@ impl Owner {
             started: started(pid).unwrap_or_default(),
             boot: kernel("random/boot_id"),
             host: kernel("hostname"),
-            since: wall_text(),
+            since: wall_seconds(),
         }
     }
 
@@ -51,10 +51,19 @@ impl Owner {
         serde_json::from_slice(&fs::read(run.join(FILE)).ok()?).ok()
     }
 
+    /// Whether the process runs on this machine.
+    pub fn is_here(&self) -> bool {
+        self.boot == kernel("random/boot_id") && started(self.pid) == Some(self.started)
+    }
+
+    /// Whether the process was on this machine and is gone; of one on another machine nothing is known.
+    pub fn is_gone(&self) -> bool {
+        self.host == kernel("hostname") && !self.is_here()
+    }
+
     /// Asks the process to end in order; false when it does not run on this machine.
     pub fn terminate(&self) -> bool {
-        let alive = self.boot == kernel("random/boot_id") && started(self.pid) == Some(self.started);
-        let pid = Pid::from_raw(self.pid).filter(|_| alive);
+        let pid = Pid::from_raw(self.pid).filter(|_| self.is_here());
         pid.is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok())
     }
 }

@@ -13,6 +13,15 @@ use crate::operation::{Operation, Work};
 use crate::tablets::{MOST_NODES, Tablets};
 use crate::world::World;
 
+/// A call that was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Made {
+    /// What its caller is told.
+    pub answer: Result<Value, CallError>,
+    /// When.
+    pub answered_at: Millis,
+}
+
 /// Whether a call changes the world.
 pub fn changes(call: &Call) -> bool {
     matches!(
@@ -30,23 +39,33 @@ pub fn changes(call: &Call) -> bool {
 
 impl World {
     /// Makes a call at a moment; the same key gets the same answer again.
-    pub fn apply(&mut self, key: &str, call: &Call, at: Millis, sink: &dyn IntervalSink) -> Result<Value, CallError> {
-        if let Some(answer) = self.answers.get(key) {
-            return answer.clone();
+    pub fn apply(&mut self, key: &str, call: &Call, at: Millis, sink: &dyn IntervalSink) -> Made {
+        if let Some(made) = self.answers.get(key) {
+            return made.clone();
         }
         self.advance_exactly(at, sink);
+        let number = self.count(call);
         let made = self.make(key, call, sink);
-        let answer = self.lose_answer(call).map_or(made, Err);
+        if self.faults.applied_twice(call.name(), number) {
+            drop(self.make(key, call, sink));
+        }
+        let answer = self.faults.answer_lost(call.name(), number).map_or(made, Err);
         self.set_faults();
-        self.answers.insert(key.into(), answer.clone());
-        answer
+        let made = Made { answer, answered_at: at + self.faults.answer_late(call.name(), number) };
+        self.answers.insert(key.into(), made.clone());
+        made
     }
 
-    /// The error that a caller gets although its call was made.
-    fn lose_answer(&mut self, call: &Call) -> Option<CallError> {
+    /// Which of the calls of its name it is, from 1.
+    fn count(&mut self, call: &Call) -> u32 {
         let number = self.calls.entry(call.name()).or_default();
         *number += 1;
-        self.faults.answer_lost(call.name(), *number)
+        *number
+    }
+
+    /// How late the next call of that name will be answered, milliseconds.
+    pub(crate) fn next_answer_late(&self, call: &Call) -> Millis {
+        self.faults.answer_late(call.name(), self.calls.get(call.name()).copied().unwrap_or(0) + 1)
     }
 
     fn make(&mut self, key: &str, call: &Call, sink: &dyn IntervalSink) -> Result<Value, CallError> {

@@ -1,7 +1,7 @@
 //! Faults that a rehearsal injects.
 
 use serde::{Deserialize, Serialize};
-use wfe_core::call::{Class, class_of};
+use wfe_core::call::class_of;
 use wfe_core::{CallError, Millis};
 
 /// The faults of one rehearsal; none by default.
@@ -14,6 +14,9 @@ use wfe_core::{CallError, Millis};
 /// - active-reads: {node: node-2, at: 3600, seconds: 13, most: 94, each-ms: 0.3}
 /// - loader-lost: {load: mixed, loader: 2, at: 3600}
 /// - answer-lost: {call: cloud/machines.create, number: 1}
+/// - answer-late: {call: cloud/machines.create, number: 1, seconds: 20}
+/// - applied-twice: {call: cloud/machines.create, number: 1}
+/// - listed-late: {seconds: 8}
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -36,7 +39,13 @@ pub enum Fault {
     /// A loader falls silent: its part of the load is missing from then on.
     LoaderLost(LoaderLost),
     /// A call that changes something is made, and its caller gets an error instead of the answer.
-    AnswerLost(AnswerLost),
+    AnswerLost(NthCall),
+    /// A call that changes something is made, and its caller gets the answer later.
+    AnswerLate(AnswerLate),
+    /// A call that changes something is made twice, and its caller gets the first answer.
+    AppliedTwice(NthCall),
+    /// The provider lists machines some time after it made them.
+    ListedLate(ListedLate),
 }
 
 impl Fault {
@@ -46,6 +55,8 @@ impl Fault {
             Self::MachineLost(lost) => &[lost.at],
             Self::LoaderLost(lost) => &[lost.at],
             Self::ActiveReads(reads) => &[reads.at, reads.seconds, reads.most, reads.each_ms],
+            Self::AnswerLate(late) => &[late.seconds],
+            Self::ListedLate(late) => &[late.seconds],
             _ => &[],
         };
         if let Some(amount) = amounts.iter().find(|amount| !(amount.is_finite() && **amount >= 0.0)) {
@@ -54,10 +65,15 @@ impl Fault {
         match self {
             Self::JoinFails(JoinFails { join: 0 }) => Some("joins count from 1".into()),
             Self::LoaderLost(LoaderLost { loader: 0, .. }) => Some("loaders count from 1".into()),
-            Self::AnswerLost(AnswerLost { number: 0, .. }) => Some("calls count from 1".into()),
-            Self::AnswerLost(lost) if !class_of(&lost.call).is_some_and(Class::has_intent) => {
-                Some(format!("`{}` is no call that changes something", lost.call))
-            }
+            _ => self.call().and_then(NthCall::problem),
+        }
+    }
+
+    /// The call that it concerns.
+    fn call(&self) -> Option<&NthCall> {
+        match self {
+            Self::AnswerLost(call) | Self::AppliedTwice(call) => Some(call),
+            Self::AnswerLate(late) => Some(&late.of),
             _ => None,
         }
     }
@@ -136,14 +152,43 @@ pub struct LoaderLost {
     pub at: f64,
 }
 
-/// Which call gets no answer.
+/// A call that changes something.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct AnswerLost {
+pub struct NthCall {
     /// Its name in the contract, such as `cloud/machines.create`.
     pub call: String,
     /// Which of the calls of that name, from 1.
     pub number: u32,
+}
+
+impl NthCall {
+    fn problem(&self) -> Option<String> {
+        match class_of(&self.call) {
+            _ if self.number == 0 => Some("calls count from 1".into()),
+            Some(class) if class.has_intent() => None,
+            _ => Some(format!("`{}` is no call that changes something", self.call)),
+        }
+    }
+}
+
+/// Which call is answered late.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct AnswerLate {
+    /// Which one.
+    #[serde(flatten)]
+    pub of: NthCall,
+    /// How late, seconds.
+    pub seconds: f64,
+}
+
+/// How late machines are listed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ListedLate {
+    /// Seconds after they were made.
+    pub seconds: f64,
 }
 
 fn millis(seconds: f64) -> Millis {
@@ -196,10 +241,36 @@ impl Faults {
 
     /// The error that the n-th call of a name gets although it was made, from 1.
     pub(crate) fn answer_lost(&self, call: &str, number: u32) -> Option<CallError> {
-        let lost = |lost: &AnswerLost| lost.call == call && lost.number == number;
-        let is_lost = self.0.iter().any(|fault| matches!(fault, Fault::AnswerLost(fault) if lost(fault)));
+        let is_lost = self.of(call, number).any(|fault| matches!(fault, Fault::AnswerLost(_)));
         let message = || format!("the connection broke before `{call}` was answered");
         is_lost.then(|| CallError::infrastructure("connection-lost", message()))
+    }
+
+    /// How late the n-th call of a name is answered, from 1, milliseconds.
+    pub(crate) fn answer_late(&self, call: &str, number: u32) -> Millis {
+        let late = self.of(call, number).filter_map(|fault| match fault {
+            Fault::AnswerLate(late) => Some(millis(late.seconds)),
+            _ => None,
+        });
+        late.sum()
+    }
+
+    /// Whether the n-th call of a name is made twice, from 1.
+    pub(crate) fn applied_twice(&self, call: &str, number: u32) -> bool {
+        self.of(call, number).any(|fault| matches!(fault, Fault::AppliedTwice(_)))
+    }
+
+    /// How late machines are listed after they were made, milliseconds.
+    pub(crate) fn listed_late(&self) -> Millis {
+        let late = self.0.iter().filter_map(|fault| match fault {
+            Fault::ListedLate(late) => Some(millis(late.seconds)),
+            _ => None,
+        });
+        late.max().unwrap_or(0)
+    }
+
+    fn of(&self, call: &str, number: u32) -> impl Iterator<Item = &Fault> {
+        self.0.iter().filter(move |fault| fault.call().is_some_and(|of| of.call == call && of.number == number))
     }
 
     /// When the next fault of a node or a loader begins or ends.

@@ -42,6 +42,8 @@ pub struct Machine {
     pub rack: u32,
     /// When it runs.
     pub runs_at: Millis,
+    /// When the provider begins to list it.
+    pub listed_at: Millis,
     /// When a fault takes it.
     pub lost_at: Option<Millis>,
     /// When it was given back.
@@ -57,6 +59,10 @@ impl Machine {
             machine if machine.runs_at > now => "pending",
             _ => "running",
         }
+    }
+
+    fn is_listed(&self, now: Millis) -> bool {
+        self.listed_at <= now && self.state(now) != "terminated"
     }
 
     fn answer(&self, index: usize, now: Millis) -> cloud::Machine {
@@ -133,6 +139,7 @@ impl Fleet {
             machine_type: request.machine_type.clone(),
             hardware,
             rack: number % request.racks + 1,
+            listed_at: now + faults.listed_late(),
             runs_at: now + (hardware.boot_s * scatter * 1000.0) as Millis,
             terminated_at: None,
         }
@@ -180,15 +187,15 @@ impl Fleet {
         }
     }
 
-    /// The machines that are not given back.
+    /// The listed machines that are not given back.
     pub fn list(&self, now: Millis) -> Vec<cloud::Machine> {
-        let there = self.machines.iter().enumerate().filter(|(_, machine)| machine.state(now) != "terminated");
+        let there = self.machines.iter().enumerate().filter(|(_, machine)| machine.is_listed(now));
         there.map(|(index, machine)| machine.answer(index, now)).collect()
     }
 
-    /// Everything that exists, with the key of the call that asked for it.
+    /// Everything that is listed, with the key of the call that asked for it.
     pub fn audit(&self, now: Millis) -> Vec<Found> {
-        let there = self.machines.iter().filter(|machine| machine.state(now) != "terminated");
+        let there = self.machines.iter().filter(|machine| machine.is_listed(now));
         let found = |machine: &Machine| Found {
             kind: MACHINE.into(),
             id: machine.id.clone(),
@@ -198,10 +205,10 @@ impl Fleet {
         there.map(found).collect()
     }
 
-    /// Writes on machines when they are not wanted any more.
-    pub fn keep(&mut self, ids: &[String], until: &str) {
+    /// Writes on machines when they are not wanted any more, or takes it away again.
+    pub fn keep(&mut self, ids: &[String], until: Option<&str>) {
         for machine in self.machines.iter_mut().filter(|machine| ids.contains(&machine.id)) {
-            machine.expires = Some(until.into());
+            machine.expires = until.map(str::to_owned);
         }
     }
 

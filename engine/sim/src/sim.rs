@@ -92,10 +92,14 @@ impl Sim {
             Call::OperationsWaitAny(wait) => self.wait_any(context, wait).await,
             call if changes(call) => {
                 let make = |opened: &mut Opened, now: Millis| {
-                    let sink = opened.run.intervals.clone();
-                    opened.world.apply(&context.key, call, now, sink.as_ref())
+                    let (sink, clock) = (opened.run.intervals.clone(), opened.run.clock.clone());
+                    (opened.world.apply(&context.key, call, now, sink.as_ref()), clock)
                 };
-                self.look(make)?.0
+                let ((made, clock), _) = self.look(make)?;
+                if clock.now() < made.answered_at {
+                    clock.sleep_until(made.answered_at).await;
+                }
+                made.answer
             }
             call => self.look(|opened, now| opened.world.ask(call, now))?.0,
         }
@@ -104,8 +108,9 @@ impl Sim {
     fn rebuild(&self, run: &Run, history: &[Answered]) -> Result<World, CallError> {
         let mut world = World::new(run.seed, self.faults.clone());
         for past in history.iter().filter(|past| changes(&past.call)) {
-            let at = past.answered_at.max(world.now);
-            let again = world.apply(&past.key, &past.call, at, run.intervals.as_ref());
+            let made_at = past.answered_at.saturating_sub(world.next_answer_late(&past.call));
+            let made = world.apply(&past.key, &past.call, made_at.max(world.now), run.intervals.as_ref());
+            let again = made.answer;
             if again != past.answer {
                 return Err(differs(past, &again));
             }
@@ -174,7 +179,7 @@ impl Backend for Sim {
         async move { Ok(self.look(|opened, now| opened.world.fleet.audit(now))?.0) }.boxed()
     }
 
-    fn keep<'a>(&'a self, machines: &'a [String], until: &'a str) -> BoxFuture<'a, Result<(), CallError>> {
+    fn keep<'a>(&'a self, machines: &'a [String], until: Option<&'a str>) -> BoxFuture<'a, Result<(), CallError>> {
         async move { self.look(|opened, _| opened.world.fleet.keep(machines, until)).map(|_| ()) }.boxed()
     }
 

@@ -7,10 +7,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use wfe_core::Millis;
 use wfe_core::backend::IntervalSink;
-use wfe_core::{CallError, Millis};
 
+use crate::apply::Made;
 use crate::cluster::{Cluster, Loss, NodeState};
 use crate::faults::Faults;
 use crate::fleet::Fleet;
@@ -38,7 +38,7 @@ pub struct World {
     pub(crate) cluster: Option<Cluster>,
     pub(crate) loads: Vec<Load>,
     pub(crate) operations: Vec<Operation>,
-    pub(crate) answers: BTreeMap<String, Result<Value, CallError>>,
+    pub(crate) answers: BTreeMap<String, Made>,
     /// How often each function that changes something was called.
     pub(crate) calls: BTreeMap<&'static str, u32>,
 }
@@ -235,7 +235,8 @@ impl World {
         self.loads[index].recorder = recorder;
     }
 
-    /// Takes a machine away; a loader's loads go on without it, and loads fail when it was the last node. Open intervals end here, so that
+    /// Takes a machine away; a loader's loads go on without it, and loads fail when it was the last node. Open intervals
+    /// end here, so that
     /// each of them follows one distribution.
     pub(crate) fn lose(&mut self, machine: &str, why: Loss, sink: &dyn IntervalSink) {
         let flow = self.flow();

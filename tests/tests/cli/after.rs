@@ -14,10 +14,7 @@ const JOURNAL: &str = "journal.jsonl";
 fn died_after(entries: usize) -> Place {
     let place = Place::quick();
     place.stdout(&["run", "quick.yaml"]);
-    let journal = place.runs()[0].join(JOURNAL);
-    let text = fs::read_to_string(&journal).unwrap();
-    let left: String = text.split_inclusive('\n').take(entries).collect();
-    fs::write(&journal, left).unwrap();
+    place.keep_entries(entries);
     fs::remove_file(place.runs()[0].join("result.json")).unwrap();
     place
 }
@@ -52,8 +49,35 @@ fn what_was_kept_is_given_back_later() {
     --- stdout
     quick-[stamp]: nothing is left of it
     "#);
-    place.stdout(&["report"]);
-    assert_eq!(machines(&result(&place)), ["deleted"; 4]);
+    assert_eq!(machines(&result(&place)), ["deleted"; 4], "the reports say so too");
+}
+
+#[test]
+fn a_copy_of_a_run_gives_nothing_back() {
+    let _named = named();
+    let place = Place::quick();
+    place.stdout(&["run", "quick.yaml", "--keep", "always"]);
+    let run = place.runs().remove(0);
+    let copy = run.with_file_name("copy");
+    fs::create_dir(&copy).unwrap();
+    fs::copy(run.join(JOURNAL), copy.join(JOURNAL)).unwrap();
+    assert_snapshot!(place.seen(&["cleanup", "copy"]), @r#"
+    exit code 2
+    --- stderr
+    error: [directory]/.wfe/runs/copy holds run quick-[stamp], whose directory has its name: of a copy, nothing can be carried on or given back
+    "#);
+    place.stdout(&["show", "copy"]);
+}
+
+/// Nobody needs machines for so long that their end cannot be written down.
+#[test]
+fn what_is_kept_is_not_kept_for_ever() {
+    let place = Place::quick();
+    assert_snapshot!(place.seen(&["run", "quick.yaml", "--keep", "always", "--keep-for", "99999999h"]), @r#"
+    exit code 2
+    --- stderr
+    error: --keep-for: `99999999h` is longer than a year: machines that nobody wants cost money
+    "#);
 }
 
 #[test]
@@ -82,8 +106,14 @@ fn a_run_without_a_process_is_cleaned_up() {
      0:00:49  machine i-0002 deleted
      0:00:49  machine i-0003 deleted
      0:00:49  machine i-0004 deleted
+     0:00:49  cluster: FAILED (cancelled, cancelled): its run was cleaned up
      0:00:49  verdict: cancelled
     "#);
+    let result = result(&place);
+    assert_eq!(result["verdict"], "cancelled");
+    assert_eq!(result["steps"][0]["error"]["message"], "its run was cleaned up");
+    let followed = place.stdout(&["logs", "last", "-f"]);
+    assert!(followed.ends_with("verdict: cancelled\n"), "what is over is not followed for ever: {followed}");
     assert_snapshot!(place.seen(&["show"]), @r#"
     exit code 0
     --- stdout
@@ -94,7 +124,7 @@ fn a_run_without_a_process_is_cleaned_up() {
     verdict    cancelled after 0:00:49
                its owner was gone, and `wfe cleanup` gave back what it had made
 
-    cluster              running since 0:00:00  cluster
+    cluster              failed     0:00:49  its run was cleaned up
 
     machine  i-0001               deleted
     machine  i-0002               deleted
@@ -113,6 +143,12 @@ fn a_run_without_a_process_is_cancelled_in_order() {
     let result = result(&place);
     assert_eq!((&result["verdict"], &result["reasons"][0]), (&json!("cancelled"), &json!("cancelled: wfe cancel")));
     assert_eq!(machines(&result), ["deleted"; 4]);
+}
+
+#[test]
+fn a_run_whose_process_is_gone_is_not_followed_for_ever() {
+    let place = died_after(14);
+    place.stdout(&["logs", "last", "-f"]);
 }
 
 #[test]
@@ -262,6 +298,21 @@ fn a_step_is_replayed_offline() {
     "#);
 }
 
+/// The engine ended the attempt while its plugin would have gone on: that is no fault of the plugin.
+#[test]
+fn an_attempt_that_the_engine_ended_is_replayed_as_far_as_it_went() {
+    let place = Place::new();
+    place.write("quick.yaml", QUICK.replace("    with: { for: 1m }", "    timeout: 30s\n    with: { for: 1m }"));
+    assert_eq!(place.wfe(&["run", "quick.yaml"]).output().unwrap().status.code(), Some(4));
+    let replayed = place.stdout(&["replay", "last", "steady"]);
+    let end: Vec<&str> = replayed.lines().collect();
+    assert_snapshot!(end[end.len() - 2..].join("\n"), @r#"
+    the journal ends before call 18: clock/clock.sleep {"ms":6000}
+    then the engine ended it, and it failed (timeout, timeout): it took longer than its timeout of 30 s
+    "#);
+    place.stdout(&["plugin", "test", "quick.yaml"]);
+}
+
 #[test]
 fn a_plugin_that_asks_something_else_has_diverged() {
     let _named = named();
@@ -286,18 +337,22 @@ fn a_plugin_that_asks_something_else_has_diverged() {
     "#);
 }
 
-/// A run needs neither the plugin's file nor the directory where it was started.
-#[test]
-fn a_run_keeps_its_plugins() {
+/// A place with a workflow that uses a plugin from a file, `quiet.wasm`.
+fn with_plugin_file() -> Place {
     let place = Place::new();
     fs::copy(repository().join("plugins/components/wait-stable.wasm"), place.path("quiet.wasm")).unwrap();
     let quiet = "  quiet: { needs: [cluster], uses: ./quiet.wasm, with: { hold: 20s }, grants: { cluster: true } }\n";
     place.write("quick.yaml", format!("{QUICK}{quiet}"));
+    place
+}
+
+/// A run needs neither the plugin's file nor the directory where it was started.
+#[test]
+fn a_run_keeps_its_plugins() {
+    let place = with_plugin_file();
     place.stdout(&["run", "quick.yaml"]);
     let whole = result(&place);
-    let journal = place.runs()[0].join(JOURNAL);
-    let text = fs::read_to_string(&journal).unwrap();
-    fs::write(&journal, text.split_inclusive('\n').take(25).collect::<String>()).unwrap();
+    place.keep_entries(25);
     fs::remove_file(place.path("quiet.wasm")).unwrap();
     let runs = place.path(".wfe/runs");
     let mut elsewhere = place.wfe(&["resume", "last", "--runs-dir", runs.to_str().unwrap()]);
@@ -307,10 +362,7 @@ fn a_run_keeps_its_plugins() {
 
 #[test]
 fn a_plugin_is_killed_at_every_call() {
-    let place = Place::new();
-    fs::copy(repository().join("plugins/components/wait-stable.wasm"), place.path("quiet.wasm")).unwrap();
-    let quiet = "  quiet: { needs: [cluster], uses: ./quiet.wasm, with: { hold: 20s }, grants: { cluster: true } }\n";
-    place.write("quick.yaml", format!("{QUICK}{quiet}"));
+    let place = with_plugin_file();
     let said = place.stdout(&["plugin", "test", "quick.yaml", "--set", "rate=1000/s"]);
     assert!(said.starts_with("quick.yaml: killed after each of "), "{said}");
     assert!(place.runs().is_empty(), "nothing of it is kept");

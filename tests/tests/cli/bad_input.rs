@@ -149,7 +149,7 @@ fn faults_files_with_mistakes() {
         all += "\n\n";
     }
     assert_snapshot!(all, @r#"
-    error: unknown variant `earthquake`, expected one of machine-lost, capacity, join-fails, terminate-fails, active-reads, loader-lost, answer-lost
+    error: unknown variant `earthquake`, expected one of machine-lost, capacity, join-fails, terminate-fails, active-reads, loader-lost, answer-lost, answer-late, applied-twice, listed-late
      --> faults.yaml:1:3
       |
     1 | - earthquake: { at: 1 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tempfile::TempDir;
-use wfe_tests::{seen, wfe};
+use wfe_tests::{cluster, seen, wfe};
 
 /// A directory of its own in which `wfe` is called.
 pub struct Place(TempDir);
@@ -56,6 +56,14 @@ impl Place {
         runs
     }
 
+    /// Leaves the first entries of the only run's journal, as a process that dies after the last of them does.
+    pub fn keep_entries(&self, entries: usize) {
+        let [run] = &self.runs()[..] else { panic!("one run is expected in {:?}", self.runs()) };
+        let journal = run.join("journal.jsonl");
+        let text = fs::read_to_string(&journal).unwrap();
+        fs::write(&journal, text.split_inclusive('\n').take(entries).collect::<String>()).unwrap();
+    }
+
     /// The only run's `result.json`.
     pub fn result(&self) -> String {
         let [run] = &self.runs()[..] else { panic!("one run is expected in {:?}", self.runs()) };
@@ -64,21 +72,10 @@ impl Place {
 }
 
 /// A small workflow, rehearsed in a few hundredths of a second.
-pub const QUICK: &str = "\
-name: quick
-inputs:
-  rate: { type: rate, default: 5000/s }
-profiles:
-  slow: { rate: 100/s }
-steps:
-  cluster:
-    uses: provision
-    with:
-      database: scylla 2025.2
-      nodes: [{ count: 3, type: i4i.large, racks: 3 }]
-      loaders: { count: 1, type: c6i.2xlarge }
-    grants: { cloud: { types: [i4i.large, c6i.2xlarge], machines: 4 } }
-  traffic:
+pub const QUICK: &str = concat!(
+    "name: quick\ninputs:\n  rate: { type: rate, default: 5000/s }\nprofiles:\n  slow: { rate: 100/s }\nsteps:\n",
+    cluster!(),
+    "  traffic:
     needs: [cluster]
     uses: load
     background: true
@@ -88,4 +85,5 @@ steps:
     uses: measure
     with: { for: 1m }
     limits: { read.p99: <= 10ms }
-";
+"
+);

@@ -158,6 +158,23 @@ fn a_journal_that_is_empty_or_damaged() {
     exit code 4
     --- stderr
     error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: line 4, byte [n]: not a journal entry: expected value at line 1 column 6
+    `wfe show` tells what stands before that; machines that it lists may have to be given back by hand
+    "#);
+    assert_snapshot!(place.seen(&["show"]), @r#"
+    exit code 4
+    --- stdout
+    run        quick-[stamp]
+    workflow   quick (quick.yaml)
+    backend    sim (SIMULATED)
+    started    [wall time]
+    verdict    none yet; last event at 0:00:00; `wfe resume` carries on
+
+    cluster              running since 0:00:00  machines
+
+    files      [directory]/.wfe/runs/quick-[stamp]
+    --- stderr
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: line 4, byte [n]: not a journal entry: expected value at line 1 column 6
+    what stands before that is shown
     "#);
     File::create(&path).unwrap();
     assert_snapshot!(place.seen(&["resume"]), @r#"

@@ -68,7 +68,16 @@ impl Place {
 
     /// The nodes that run.
     pub fn nodes(&self) -> Vec<u32> {
-        processes_of(self.0.path().to_str().unwrap())
+        let is_node = |command: &str| command.contains("-Dwfe.machine=");
+        processes(|command| command.contains(self.0.path().to_str().unwrap()) && is_node(command))
+    }
+
+    /// Everything that a run made is given back, and no node of it runs.
+    pub fn nothing_is_left(&self, result: &Value) {
+        for resource in result["resources"].as_array().unwrap() {
+            assert_eq!(resource["state"], "deleted", "{resource}");
+        }
+        assert_eq!(self.nodes(), Vec::<u32>::new(), "nodes are left");
     }
 }
 
@@ -137,13 +146,17 @@ pub fn signal(name: &str, process: u32) {
     assert!(sent.is_ok(), "`kill` is not there");
 }
 
-/// The processes of nodes whose command line has this text; a tool that flushes one is none.
+/// The Java processes whose command line has this text: nodes, and tools that ask one.
 pub fn processes_of(text: &str) -> Vec<u32> {
+    processes(|command| command.contains(text) && command.contains("java"))
+}
+
+fn processes(wanted: impl Fn(&str) -> bool) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
         let process = entry.file_name().to_str()?.parse::<u32>().ok()?;
         let command = fs::read(Path::new("/proc").join(process.to_string()).join("cmdline")).ok()?;
         let command = String::from_utf8_lossy(&command).into_owned();
-        (command.contains(text) && command.contains("-Dwfe.machine=")).then_some(process)
+        wanted(&command).then_some(process)
     });
     processes.collect()
 }

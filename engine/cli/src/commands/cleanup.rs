@@ -1,15 +1,17 @@
 //! `wfe cleanup`: give back what runs left behind.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use wfe_core::event::ResourceState;
 use wfe_core::state::RunState;
-use wfe_runner::clock::wall_text;
+use wfe_runner::clock::wall_seconds;
 use wfe_runner::{directory, run};
 
 use crate::args::CleanupArgs;
-use crate::commands::resume::Begun;
+use crate::begun::Begun;
+use crate::commands::report::write_again;
 use crate::failure::{Failure, INFRASTRUCTURE};
+use crate::signals::{self, Left};
 use crate::{progress, runtime};
 
 /// Cleans up one run, or all whose kept machines have expired; answers 0 when nothing of them is left.
@@ -21,7 +23,7 @@ pub fn cleanup(args: CleanupArgs) -> Result<u8, Failure> {
 
 /// A run whose journal cannot be read is said and passed over: it must not keep others from being cleaned up.
 fn expired(args: &CleanupArgs) -> Result<u8, Failure> {
-    let now = wall_text();
+    let now = wall_seconds();
     let mut code = 0;
     for id in directory::list(&args.runs.runs_dir)? {
         let directory = args.runs.runs_dir.join(&id);
@@ -42,21 +44,29 @@ fn expired(args: &CleanupArgs) -> Result<u8, Failure> {
 }
 
 fn has_expired(state: &RunState, now: &str) -> bool {
-    state.ledger.left().any(|resource| resource.expires.as_deref().is_some_and(|expires| expires <= now))
+    state.ended.is_some()
+        && state.ledger.left().any(|resource| resource.expires.as_deref().is_some_and(|expires| expires <= now))
 }
 
 fn clean(directory: PathBuf) -> Result<u8, Failure> {
-    let begun = Begun::read(&directory)?;
+    let begun = Begun::read_to_change(&directory)?;
     let id = begun.state.started.run.clone();
-    if begun.state.ended.is_some() && begun.state.ledger.left().count() == 0 {
+    if begun.state.ended.is_some() && begun.state.ledger.is_clear() {
         outln!("{id}: nothing is left of it");
         return Ok(0);
     }
     let (_, backend) = begun.backend()?;
     let simulated = begun.state.started.simulated;
-    let reporters = progress::reporters(simulated);
-    let state = runtime(simulated)?.block_on(run::clean_up(directory, backend, reporters))?;
+    let left = Left::new(directory.parent().unwrap_or(Path::new(".")), "cleanup");
+    let mut reporters = progress::reporters(simulated);
+    reporters.push(left.reporter());
+    let state = runtime(simulated)?.block_on(async {
+        // What it does is the orderly end: nothing can be asked of it but to go on or to end at once.
+        drop(signals::listen(simulated, left, Some("wfe cleanup")));
+        run::clean_up(directory.clone(), backend, reporters).await
+    })?;
     begun.tell_torn();
+    write_again(&directory, &Begun::read(&directory)?)?;
     let left: Vec<_> = state.ledger.left().collect();
     for resource in &left {
         let reason = resource.reason.as_deref().unwrap_or_default();

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use wfe_core::{Entry, Event};
-use wfe_runner::{directory, journal};
+use wfe_runner::directory;
+use wfe_runner::owner::Owner;
 
 use crate::args::LogsArgs;
+use crate::begun::Begun;
 use crate::failure::Failure;
 use crate::journal_lines::line;
 use crate::runtime;
@@ -23,8 +25,8 @@ pub fn logs(args: LogsArgs) -> Result<u8, Failure> {
     runtime(false)?.block_on(async {
         let mut shown = 0;
         loop {
-            let over = print(&directory, args.step.as_deref(), &mut shown)?;
-            if over || !args.follow {
+            let more = print(&directory, args.step.as_deref(), &mut shown)?;
+            if !more || !args.follow {
                 return Ok(0);
             }
             tokio::time::sleep(LOOK).await;
@@ -33,27 +35,27 @@ pub fn logs(args: LogsArgs) -> Result<u8, Failure> {
 }
 
 fn is_known(directory: &Path, step: &str) -> Result<(), Failure> {
-    let entries = journal::read(directory)?.entries;
-    let Some(Event::RunStarted(started)) = entries.first().map(|entry| &entry.event) else { return Ok(()) };
-    match started.steps.iter().any(|known| known.id == step) {
-        true => Ok(()),
-        false => {
-            let known: Vec<&str> = started.steps.iter().map(|step| step.id.as_str()).collect();
-            Err(Failure::request(format!("the run has no step `{step}`; it has {}", known.join(", "))))
-        }
+    let steps = Begun::read(directory)?.state.started.steps;
+    if steps.iter().any(|known| known.id == step) {
+        return Ok(());
     }
+    let known: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+    Err(Failure::request(format!("the run has no step `{step}`; it has {}", known.join(", "))))
 }
 
-/// Prints the entries after the first `shown`; answers whether the run is over.
+/// Prints the entries after the first `shown`; answers whether more can come: the run is not over, and its process is not
+/// known to be gone.
 fn print(directory: &Path, step: Option<&str>, shown: &mut usize) -> Result<bool, Failure> {
-    let entries = journal::read(directory)?.entries;
-    for entry in entries.iter().skip(*shown).filter(|entry| step.is_none_or(|step| is_about(entry, step))) {
+    // In this order: what the process wrote last is read when it is gone.
+    let gone = Owner::last(directory).is_some_and(|owner| owner.is_gone());
+    let begun = Begun::read(directory)?;
+    for entry in begun.entries.iter().skip(*shown).filter(|entry| step.is_none_or(|step| is_about(entry, step))) {
         if let Some(line) = line(entry) {
             outln!("{line}");
         }
     }
-    *shown = entries.len();
-    Ok(entries.last().is_some_and(|entry| matches!(entry.event, Event::RunEnded { .. })))
+    *shown = begun.entries.len();
+    Ok(begun.state.ended.is_none() && !gone)
 }
 
 fn is_about(entry: &Entry, wanted: &str) -> bool {
@@ -62,6 +64,7 @@ fn is_about(entry: &Entry, wanted: &str) -> bool {
         | Event::StopRequested { step }
         | Event::AttemptEnded { step, .. }
         | Event::LimitChecked { step, .. }
+        | Event::RetryRequested { step }
         | Event::StepSkipped { step, .. } => step == wanted,
         Event::CallIntended(id) | Event::CallAnswered { id, .. } => id.step == wanted,
         _ => false,

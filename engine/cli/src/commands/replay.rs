@@ -6,13 +6,13 @@ use serde_json::Value;
 use wfe_core::event::{Outcome, RunStarted};
 use wfe_core::state::{Attempt, RunState};
 use wfe_core::{CallError, Millis};
+use wfe_runner::directory;
 use wfe_runner::host::Replay;
-use wfe_runner::host::recorded::replay as run_recorded;
+use wfe_runner::host::offline::{self, Replayed};
 use wfe_runner::plugin::Plugins;
-use wfe_runner::{directory, journal};
 
 use crate::args::ReplayArgs;
-use crate::commands::resume::Begun;
+use crate::begun::Begun;
 use crate::failure::{Failure, INFRASTRUCTURE};
 use crate::journal_lines::time;
 use crate::runtime;
@@ -24,9 +24,8 @@ const SHOWN: usize = 160;
 pub fn replay(args: ReplayArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
     let begun = Begun::read(&directory)?;
-    let entries = journal::read(&directory)?.entries;
     let attempt = attempt(&begun.state, &args.step, args.attempt)?;
-    let calls = Replay::of_attempt(&entries, &args.step, attempt.number);
+    let calls = Replay::of_attempt(&begun.entries, &args.step, attempt.number);
     outln!("{} attempt {}, {} calls, offline", args.step, attempt.number, calls.len());
     runtime(true)?.block_on(async {
         let uses = begun.state.started.steps.iter().find(|step| step.id == args.step).map(|step| step.uses.as_str());
@@ -34,8 +33,8 @@ pub fn replay(args: ReplayArgs) -> Result<u8, Failure> {
         let plugins = plugins(&directory, &begun.state.started, uses, args.plugin.as_deref()).await?;
         let renamed = args.plugin.as_ref().map(|file| with_kind(&file.display().to_string(), uses));
         let (loaded, kind) = plugins.find(renamed.as_deref().unwrap_or(uses)).ok_or_else(|| no_kind(uses))?;
-        let outcome = run_recorded(loaded, &kind.name, &attempt.parameters, calls, Box::new(show)).await;
-        Ok(compare(&outcome, attempt.outcome.as_ref()))
+        let outcome = offline::replay(loaded, &kind.name, &attempt.parameters, calls, Box::new(show)).await;
+        Ok(compare(&outcome, &attempt))
     })
 }
 
@@ -85,24 +84,21 @@ fn short(text: &str) -> String {
     }
 }
 
-fn compare(now: &Outcome, then: Option<&Outcome>) -> u8 {
+fn compare(now: &Replayed, then: &Attempt) -> u8 {
     let told = |outcome: &Outcome| match outcome {
         Outcome::Succeeded { outputs } => format!("succeeded: {outputs}"),
         Outcome::Failed { error } => format!("failed ({}, {}): {}", error.kind, error.code, error.message),
     };
-    outln!("{}", told(now));
-    match then {
-        Some(then) if then == now => {
-            outln!("the same as then");
-            0
-        }
-        Some(then) => {
-            outln!("then it {}", told(then));
-            INFRASTRUCTURE
-        }
-        None => {
-            outln!("the attempt was not over when the journal ends");
-            0
-        }
+    match now {
+        Replayed::Ended(outcome) => outln!("{}", told(outcome)),
+        Replayed::GoesOn(place) => outln!("{place}"),
     }
+    let same = now.is_as_then(then.outcome.as_ref(), then.cut);
+    match &then.outcome {
+        Some(outcome) if then.cut => outln!("then the engine ended it, and it {}", told(outcome)),
+        Some(_) if same => outln!("the same as then"),
+        Some(outcome) => outln!("then it {}", told(outcome)),
+        None => outln!("the attempt was not over when the journal ends"),
+    }
+    if same { 0 } else { INFRASTRUCTURE }
 }

@@ -22,6 +22,9 @@ use crate::{backends, progress, runtime, signals};
 pub const TELEMETRY_REAL_MS: u64 = 5_000;
 const TELEMETRY_VIRTUAL_MS: u64 = 60_000;
 
+/// The longest time for which machines are kept, milliseconds: a year.
+const LONGEST_KEEP_MS: u64 = 366 * 24 * 3_600_000;
+
 /// Runs a workflow; answers the exit code of its verdict.
 pub fn run(args: RunArgs) -> Result<u8, Failure> {
     let backend_options = backends::options(args.choice.backend, &args.backend)?;
@@ -38,11 +41,11 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
 
 async fn begin(ready: Ready, backend: Arc<dyn Backend>, options: Options) -> Result<Finished, Failure> {
     let simulated = backend.facts().simulated;
-    let left = signals::Left::new(&options.runs);
+    let left = signals::Left::new(&options.runs, "resume");
     let mut reporters = progress::reporters(simulated);
     reporters.push(left.reporter());
     let run = Run::begin(ready.plan, ready.plugins, backend, options, reporters).await?;
-    Ok(run.carry_out(signals::listen(simulated, left)).await?)
+    Ok(run.carry_out(signals::listen(simulated, left, None)).await?)
 }
 
 fn options(
@@ -61,13 +64,22 @@ fn options(
         set: args.choice.set.iter().cloned().collect(),
         seed: args.seed,
         keep: args.keep.into(),
-        keep_ms: millis("--keep-for", &args.keep_for)?,
+        keep_ms: keep_ms(&args.keep_for)?,
         deadline_ms: deadline.transpose()?.or(ready.plan.deadline_ms),
         backend_options,
         command: command(args),
         version: env!("CARGO_PKG_VERSION").into(),
         telemetry_ms: telemetry_ms(simulated),
     })
+}
+
+fn keep_ms(text: &str) -> Result<u64, Failure> {
+    let refused = |why: String| Failure::request(format!("--keep-for: {why}"));
+    let keep_ms = quantity::parse_millis(text).map_err(|e| refused(e.to_string()))?;
+    match keep_ms <= LONGEST_KEEP_MS {
+        true => Ok(keep_ms),
+        false => Err(refused(format!("`{text}` is longer than a year: machines that nobody wants cost money"))),
+    }
 }
 
 /// Distance of telemetry samples.
@@ -108,7 +120,7 @@ pub fn report(finished: &Finished, json: bool) -> Result<u8, Failure> {
 /// The exit code of a run that is over. Where plugins were only asked for what makes no sense, the request is wrong.
 pub fn exit_code(state: &RunState) -> u8 {
     let Some(ended) = &state.ended else { return INFRASTRUCTURE };
-    let mut errors = state.steps.values().filter_map(|step| step.attempts.last()?.error()).peekable();
+    let mut errors = state.steps.values().filter_map(|step| step.attempt()?.error()).peekable();
     let wrong = |error: &CallError| [kind::REQUEST, kind::UNSUPPORTED].contains(&error.kind.as_str());
     match ended.verdict {
         Verdict::Infrastructure if errors.peek().is_some() && errors.all(wrong) => REQUEST,

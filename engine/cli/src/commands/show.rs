@@ -2,28 +2,29 @@
 
 use wfe_core::event::Outcome;
 use wfe_core::state::{RunState, StepState};
-use wfe_runner::{directory, journal};
+use wfe_runner::directory;
+use wfe_runner::owner::Owner;
 
 use crate::args::ShowArgs;
+use crate::begun::Begun;
 use crate::failure::Failure;
 use crate::journal_lines::time;
 
 /// Shows where a run stands.
 pub fn show(args: ShowArgs) -> Result<u8, Failure> {
     let directory = directory::find(&args.run.runs.runs_dir, &args.run.run)?;
-    let contents = journal::read(&directory)?;
-    let state = RunState::fold(&contents.entries).map_err(|e| Failure::journal(&directory, &e))?;
+    let (Begun { state, .. }, damage) = Begun::read_readable(&directory)?;
     if args.json {
         let text = serde_json::to_string_pretty(&state).map_err(|e| Failure::infrastructure(e.to_string()))?;
         outln!("{text}");
-        return Ok(0);
+        return damage.map_or(Ok(0), Err);
     }
-    print(&state);
+    print(&state, Owner::last(&directory).is_some_and(|owner| owner.is_here()));
     outln!("files      {}", directory.display());
-    Ok(0)
+    damage.map_or(Ok(0), |damage| Err(damage.and("what stands before that is shown")))
 }
 
-fn print(state: &RunState) {
+fn print(state: &RunState, goes_on: bool) {
     let started = &state.started;
     outln!("run        {}", started.run);
     outln!("workflow   {} ({})", started.workflow, started.file);
@@ -31,6 +32,7 @@ fn print(state: &RunState) {
     outln!("started    {}", started.wall);
     match &state.ended {
         Some(ended) => outln!("verdict    {} after {}", ended.verdict.word(), time(ended.at)),
+        None if goes_on => outln!("verdict    none yet; last event at {}; it goes on", time(state.now)),
         None => outln!("verdict    none yet; last event at {}; `wfe resume` carries on", time(state.now)),
     }
     for reason in state.ended.iter().flat_map(|ended| &ended.reasons) {
@@ -48,9 +50,10 @@ fn print(state: &RunState) {
 }
 
 fn standing(step: &StepState) -> String {
-    let Some(attempt) = step.attempts.last() else {
-        return format!("skipped: {}", step.skipped.as_deref().unwrap_or("not started"));
-    };
+    if let Some(why) = &step.skipped {
+        return format!("skipped: {why}");
+    }
+    let Some(attempt) = step.attempt() else { return "not started".to_owned() };
     let took = attempt.ended.map_or("…".to_owned(), |ended| time(ended - attempt.started));
     let phase = attempt.phases.last().filter(|phase| phase.ended.is_none()).map(|phase| phase.name.as_str());
     match &attempt.outcome {

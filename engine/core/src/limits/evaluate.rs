@@ -27,25 +27,15 @@ pub fn evaluate(limits: &[Limit], recording: &Recording, measurement: &Measureme
 }
 
 fn default_rate() -> Limit {
-    Limit {
-        rule: DEFAULT_RATE.into(),
-        metric: Metric::Rate { operation: None },
-        comparison: Comparison::AtLeast,
-        bound: 99.0,
-        of_asked: true,
-        any_ms: None,
-    }
+    let metric = Metric::Rate { operation: None };
+    let (rule, comparison) = (DEFAULT_RATE.into(), Comparison::AtLeast);
+    Limit { rule, metric, comparison, bound: 99.0, of_asked: true, any_ms: None }
 }
 
 fn default_errors() -> Limit {
-    Limit {
-        rule: DEFAULT_ERRORS.into(),
-        metric: Metric::Errors { operation: None, percent: true },
-        comparison: Comparison::AtMost,
-        bound: 1.0,
-        of_asked: false,
-        any_ms: None,
-    }
+    let metric = Metric::Errors { operation: None, percent: true };
+    let (rule, comparison) = (DEFAULT_ERRORS.into(), Comparison::AtMost);
+    Limit { rule, metric, comparison, bound: 1.0, of_asked: false, any_ms: None }
 }
 
 /// The numbers of a window or a stretch that rules look at.

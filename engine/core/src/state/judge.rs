@@ -7,8 +7,9 @@ use crate::state::RunState;
 use crate::verdict::Verdict;
 
 impl RunState {
-    /// The verdict of a run whose steps have all ended, with the reasons for it, the gravest first.
-    pub fn judge(&self, plan: &Plan) -> (Verdict, Vec<String>) {
+    /// The verdict of a run whose steps have all ended, with the reasons for it, the gravest first. `troubles` are what the
+    /// engine itself could not do at the end.
+    pub fn judge(&self, plan: &Plan, troubles: &[String]) -> (Verdict, Vec<String>) {
         let mut findings: Vec<(Verdict, String)> = Vec::new();
         findings.extend(self.cancelled.iter().map(|reason| match self.broken {
             true => (Verdict::Infrastructure, format!("it could not go on: {reason}")),
@@ -19,6 +20,7 @@ impl RunState {
         findings.extend(self.incomplete_measurements());
         findings.extend(self.leaks());
         findings.extend(self.skipped_steps());
+        findings.extend(troubles.iter().map(|trouble| (Verdict::Infrastructure, trouble.clone())));
         findings.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
         let verdict = findings.first().map_or(Verdict::Pass, |(verdict, _)| *verdict);
         (verdict, findings.into_iter().map(|(_, reason)| reason).collect())

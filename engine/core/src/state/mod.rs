@@ -35,8 +35,8 @@ pub struct RunState {
     pub limits: Vec<(String, LimitResult)>,
     /// Disk usage at named moments.
     pub disk: Vec<DiskUsage>,
-    /// The sections that the report plugin asked for, as it wrote them.
-    pub sections: Option<Value>,
+    /// The sections of the report that a step asked for last.
+    pub sections: Option<Sections>,
     /// What the run made.
     pub ledger: Ledger,
     /// Why it should end early, if somebody asked for that.
@@ -92,6 +92,15 @@ pub struct DiskUsage {
     pub nodes: Vec<Node>,
 }
 
+/// The sections of the report, as the plugin of a step wrote them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sections {
+    /// The step that asked.
+    pub step: String,
+    /// A JSON array of objects.
+    pub sections: Value,
+}
+
 /// What happened to a step so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StepState {
@@ -124,6 +133,8 @@ pub struct Attempt {
     pub ready: Option<Millis>,
     /// How it ended.
     pub outcome: Option<Outcome>,
+    /// Whether the engine ended it while its plugin would have gone on.
+    pub cut: bool,
 }
 
 /// One phase of an attempt.
@@ -187,12 +198,16 @@ impl RunState {
 
     /// The state after all entries.
     pub fn fold(entries: &[Entry]) -> Result<Self, FoldError> {
+        let (state, nonsense) = Self::fold_readable(entries)?;
+        nonsense.map_or(Ok(state), Err)
+    }
+
+    /// The state after as many entries as make sense, and why the next one does not; [`Self::next_n`] is how many.
+    pub fn fold_readable(entries: &[Entry]) -> Result<(Self, Option<FoldError>), FoldError> {
         let (first, rest) = entries.split_first().ok_or(FoldError::NoStart)?;
         let mut state = Self::begin(first)?;
-        for entry in rest {
-            state.apply(entry)?;
-        }
-        Ok(state)
+        let nonsense = rest.iter().find_map(|entry| state.apply(entry).err());
+        Ok((state, nonsense))
     }
 
     /// Takes one more event.
@@ -216,9 +231,9 @@ impl RunState {
             Event::StopRequested { step } => {
                 self.steps.entry(step.clone()).or_default().stop_requested.get_or_insert(at);
             }
-            Event::AttemptEnded { step, outcome, .. } => {
+            Event::AttemptEnded { step, outcome, cut, .. } => {
                 if let Some(attempt) = self.attempt_mut(step) {
-                    attempt.end(at, outcome.clone());
+                    attempt.end(at, outcome.clone(), *cut);
                 }
             }
             Event::LimitChecked { step, result } => {
@@ -270,9 +285,7 @@ impl RunState {
         parameters: Value,
         window: Option<(Millis, Millis)>,
     ) {
-        self.measurements.retain(|measured| measured.step != step);
-        self.limits.retain(|(limited, _)| limited != step);
-        self.disk.retain(|usage| usage.step != step);
+        self.forget(step);
         let state = self.steps.entry(step.to_owned()).or_default();
         state.again = false;
         state.attempts.push(Attempt {
@@ -284,7 +297,16 @@ impl RunState {
             phases: Vec::new(),
             ready: None,
             outcome: None,
+            cut: false,
         });
+    }
+
+    /// Another attempt of a step is due: what an earlier one told counts no more.
+    fn forget(&mut self, step: &str) {
+        self.measurements.retain(|measured| measured.step != step);
+        self.limits.retain(|(limited, _)| limited != step);
+        self.disk.retain(|usage| usage.step != step);
+        self.sections.take_if(|sections| sections.step == step);
     }
 
     /// Takes what a call tells about the run itself; the world's answers concern the plugin alone.
@@ -316,7 +338,8 @@ impl RunState {
                 }));
             }
             "report/report.publish" => {
-                self.sections = arguments["sections"].as_str().and_then(|text| serde_json::from_str(text).ok());
+                let sections = arguments["sections"].as_str().and_then(|text| serde_json::from_str(text).ok());
+                self.sections = sections.map(|sections| Sections { step: step.to_owned(), sections });
             }
             _ => {}
         }
@@ -326,9 +349,9 @@ impl RunState {
         self.steps.get_mut(step)?.attempts.last_mut()
     }
 
-    /// The last attempt of a step.
+    /// The attempt of a step that counts: its last one, unless another one is due.
     pub fn attempt(&self, step: &str) -> Option<&Attempt> {
-        self.steps.get(step)?.attempts.last()
+        self.steps.get(step)?.attempt()
     }
 
     /// The window in which a step, or one phase of it, ran; none while it has not ended.
@@ -345,11 +368,18 @@ impl RunState {
 
     /// The outputs of the steps that succeeded.
     pub fn outputs(&self) -> BTreeMap<String, Value> {
-        let succeeded = self.steps.iter().filter_map(|(id, step)| match &step.attempts.last()?.outcome {
+        let succeeded = self.steps.iter().filter_map(|(id, step)| match &step.attempt()?.outcome {
             Some(Outcome::Succeeded { outputs }) => Some((id.clone(), outputs.clone())),
             _ => None,
         });
         succeeded.collect()
+    }
+}
+
+impl StepState {
+    /// The attempt that counts: the last one, unless another one is due.
+    pub fn attempt(&self) -> Option<&Attempt> {
+        self.attempts.last().filter(|_| !self.again)
     }
 }
 
@@ -365,10 +395,11 @@ impl Attempt {
         }
     }
 
-    fn end(&mut self, at: Millis, outcome: Outcome) {
+    fn end(&mut self, at: Millis, outcome: Outcome, cut: bool) {
         self.end_phase(at);
         self.ended = Some(at);
         self.outcome = Some(outcome);
+        self.cut = cut;
     }
 
     /// Why it failed, if it did.

@@ -159,11 +159,13 @@ impl RunState {
     }
 
     fn start(&self, step: &PlannedStep) -> Action {
-        let last = self.attempt(&step.id);
+        let last = self.steps.get(&step.id).and_then(|state| state.attempts.last());
         Action::Start {
             step: step.id.clone(),
             attempt: last.map_or(1, |attempt| attempt.number + 1),
-            not_before: last.and_then(|attempt| attempt.ended).map_or(0, |ended| ended + step.retry.backoff_ms),
+            not_before: last
+                .and_then(|attempt| attempt.ended)
+                .map_or(0, |ended| ended.saturating_add(step.retry.backoff_ms)),
         }
     }
 
@@ -198,7 +200,7 @@ impl RunState {
         if state.skipped.is_some() {
             return Standing::Skipped;
         }
-        let Some(attempt) = state.attempts.last().filter(|_| !state.again) else { return Standing::Waiting };
+        let Some(attempt) = state.attempt() else { return Standing::Waiting };
         match &attempt.outcome {
             None if attempt.ready.is_some() => Standing::Ready,
             None => Standing::Running,

@@ -36,13 +36,14 @@ impl RunState {
     /// The run is not over any more.
     pub(super) fn retry(&mut self, at: Millis, step: &str) {
         for id in self.tried_with(step) {
+            self.forget(&id);
             let state = self.steps.entry(id).or_default();
             state.again = !state.attempts.is_empty();
             state.skipped = None;
             state.stop_requested = None;
         }
         (self.ended, self.cancelled, self.finally_since, self.broken) = (None, None, None, false);
-        self.deadline_ms = self.started.deadline_ms.map(|deadline| at + deadline);
+        self.deadline_ms = self.started.deadline_ms.map(|deadline| at.saturating_add(deadline));
     }
 
     /// The step, what measures it or did not happen because of it, the background steps that these need, and `finally`.

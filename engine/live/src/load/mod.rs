@@ -266,6 +266,7 @@ struct Unstopped {
     errors: u64,
 }
 
+/// The loads that were started and not stopped, by name.
 fn unstopped(history: &[Answered]) -> BTreeMap<String, Unstopped> {
     let mut loads = BTreeMap::new();
     for Answered { call, answer, .. } in history {

@@ -13,7 +13,7 @@ use crate::local::ask::ask;
 use crate::local::config::NodeConfig;
 use crate::local::process::Process;
 use crate::local::world::{Cluster, Member, World, ip_of};
-use crate::local::{addresses, jars, log, roles, tokens, types};
+use crate::local::{addresses, jars, log, machines, roles, tokens, types};
 use crate::lock;
 
 /// What a cluster can run.
@@ -208,6 +208,8 @@ fn ensure_started(world: &World, java: &Path, jars: PathBuf, member: &Member) ->
     if processes.contains_key(&member.machine) {
         return Ok(());
     }
+    // Asked while the processes are locked: who gives the machine back marks it first and looks for processes then.
+    machines::running(world, std::slice::from_ref(&member.machine))?;
     let config = config_of(world, member, jars)?;
     addresses::check_free(config.address)?;
     config.write()?;

@@ -1,5 +1,6 @@
 //! Machines: created as directories, given back with everything that belongs to them but their logs.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
@@ -99,40 +100,30 @@ pub fn running(world: &World, ids: &[String]) -> Result<Vec<Machine>, CallError>
 /// The machines that are not terminated.
 pub fn list(world: &World) -> Vec<Machine> {
     let machines = lock(&world.machines);
-    machines.values().map(|record| record.machine.clone()).filter(|machine| machine.state != "terminated").collect()
+    machines.values().map(|record| record.machine.clone()).filter(|machine| machine.state != TERMINATED).collect()
 }
 
-/// Everything that carries the run's tag: its machines, and processes whose machine is gone.
+/// Everything that carries the run's tag: its machines. One is there as long as a process of it is.
 pub fn audit(world: &World) -> Vec<Found> {
     let records = lock(&world.machines);
-    let there = records.values().filter(|record| record.machine.state != "terminated");
-    let mut found: Vec<Found> = there
-        .map(|record| Found {
-            kind: MACHINE.into(),
-            id: record.machine.id.clone(),
-            description: record.machine.machine_type.clone(),
-            key: record.key.clone(),
-        })
-        .collect();
-    for (process, machine) in process::tagged(&world.run.id) {
-        let record = records.get(&machine);
-        if record.is_none_or(|record| record.machine.state == "terminated") {
-            found.push(Found {
-                kind: "process".into(),
-                id: process.pid.to_string(),
-                description: machine,
-                key: record.map(|record| record.key.clone()).unwrap_or_default(),
-            });
-        }
-    }
-    found
+    let mut there: BTreeMap<String, Option<&MachineRecord>> =
+        process::tagged(&world.run.id).into_iter().map(|(_, id)| (id.clone(), records.get(&id))).collect();
+    let live = records.values().filter(|record| record.machine.state != TERMINATED);
+    there.extend(live.map(|record| (record.machine.id.clone(), Some(record))));
+    let found = there.into_iter().map(|(id, record)| Found {
+        kind: MACHINE.into(),
+        id,
+        description: record.map(|record| record.machine.machine_type.clone()).unwrap_or_default(),
+        key: record.map(|record| record.key.clone()).unwrap_or_default(),
+    });
+    found.collect()
 }
 
-/// Writes on machines when they are not wanted any more.
-pub fn keep(world: &World, ids: &[String], until: &str) -> Result<(), CallError> {
+/// Writes on machines when they are not wanted any more, or takes it away again.
+pub fn keep(world: &World, ids: &[String], until: Option<&str>) -> Result<(), CallError> {
     for id in ids {
         let record = world.machine(id)?;
-        world.keep_machine(MachineRecord { expires: Some(until.into()), ..record })?;
+        world.keep_machine(MachineRecord { expires: until.map(str::to_owned), ..record })?;
     }
     Ok(())
 }
@@ -140,8 +131,12 @@ pub fn keep(world: &World, ids: &[String], until: &str) -> Result<(), CallError>
 /// Ends the machines' processes, keeps their logs and removes their directories.
 pub async fn terminate(world: &Arc<World>, ids: &[String]) -> Result<(), CallError> {
     let records = ids.iter().map(|id| world.machine(id)).collect::<Result<Vec<_>, _>>()?;
-    let live: Vec<MachineRecord> = records.into_iter().filter(|r| r.machine.state != "terminated").collect();
-    end_processes(world, &live).await?;
+    let live: Vec<MachineRecord> = records.into_iter().filter(|r| r.machine.state != TERMINATED).collect();
+    for record in &live {
+        // From here on nothing is started on it any more.
+        world.keep_machine(record.in_state("shutting-down"))?;
+    }
+    end_processes(world, ids).await?;
     for record in live {
         if record.machine.role == "database" {
             let address = cql_address(ip_of(&record.machine)?, CQL_PORT);
@@ -150,19 +145,20 @@ pub async fn terminate(world: &Arc<World>, ids: &[String]) -> Result<(), CallErr
         }
         keep_logs(world, &record.machine.id)?;
         files::remove_dir(&world.directory(&record.machine.id))?;
-        let machine = Machine { state: "terminated".into(), ..record.machine };
-        world.keep_machine(MachineRecord { machine, ..record })?;
+        world.keep_machine(record.in_state(TERMINATED))?;
     }
     Ok(())
 }
 
+/// The state of a machine that is gone.
+const TERMINATED: &str = "terminated";
+
 /// How long a node may take to end when asked, before it is killed, milliseconds. Its data is thrown away anyway.
 const GRACE_MS: u64 = 4_000;
 
-async fn end_processes(world: &World, machines: &[MachineRecord]) -> Result<(), CallError> {
+async fn end_processes(world: &World, machines: &[String]) -> Result<(), CallError> {
     let mut processes: Vec<(String, Process)> = Vec::new();
-    for record in machines {
-        let id = &record.machine.id;
+    for id in machines {
         let known = lock(&world.processes).remove(id);
         let process = known.or_else(|| Process::find(&world.run.id, id, &world.directory(id)));
         processes.extend(process.map(|process| (id.clone(), process)));

@@ -156,7 +156,7 @@ impl Backend for Local {
         async move { Ok(machines::audit(self.world()?)) }.boxed()
     }
 
-    fn keep<'a>(&'a self, ids: &'a [String], until: &'a str) -> BoxFuture<'a, Result<(), CallError>> {
+    fn keep<'a>(&'a self, ids: &'a [String], until: Option<&'a str>) -> BoxFuture<'a, Result<(), CallError>> {
         async move { machines::keep(self.world()?, ids, until) }.boxed()
     }
 

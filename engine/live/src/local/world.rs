@@ -39,6 +39,14 @@ pub struct MachineRecord {
     pub expires: Option<String>,
 }
 
+impl MachineRecord {
+    /// The same machine in another state.
+    pub fn in_state(&self, state: &str) -> Self {
+        let machine = Machine { state: state.into(), ..self.machine.clone() };
+        Self { machine, ..self.clone() }
+    }
+}
+
 /// A member of the cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Member {

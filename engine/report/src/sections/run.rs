@@ -1,5 +1,6 @@
 //! The verdict, the steps, what happened, what is covered, and what was used.
 
+use serde_json::Value;
 use wfe_core::capability::observe::DatabaseEvent;
 use wfe_core::event::{Keep, ResourceState};
 use wfe_core::measure::text::{self, clock};
@@ -100,12 +101,8 @@ fn step_row(step: &Step, document: &Document) -> Vec<Cell> {
 
 /// The simple outputs of a step, as far as they fit into a cell.
 fn outputs(step: &Step) -> String {
-    let Some(wfe_core::event::Outcome::Succeeded { outputs }) =
-        step.attempts.last().and_then(|attempt| attempt.outcome.as_ref())
-    else {
-        return String::new();
-    };
-    let simple = outputs.as_object().into_iter().flatten().filter(|(_, value)| !value.is_object() && !value.is_array());
+    let simple = step.outputs().and_then(Value::as_object).into_iter().flatten();
+    let simple = simple.filter(|(_, value)| !value.is_object() && !value.is_array());
     let shown: Vec<_> = simple.take(4).map(|(name, value)| format!("{name} {}", super::text(value))).collect();
     let shown = shown.join(", ");
     match shown.char_indices().nth(120) {

@@ -54,7 +54,7 @@ impl Run {
             Ok(outputs) => Outcome::Succeeded { outputs },
             Err(error) => Outcome::Failed { error },
         };
-        self.at(at_s, Event::AttemptEnded { step: step.into(), attempt, outcome });
+        self.at(at_s, Event::AttemptEnded { step: step.into(), attempt, outcome, cut: false });
     }
 
     pub fn call(&mut self, at_s: u64, step: &str, name: &str, arguments: Value, answer: Value) {

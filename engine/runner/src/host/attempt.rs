@@ -17,7 +17,7 @@ use crate::plugin::engine::{MEMORY_LIMIT, TICKS_WITHOUT_CALL};
 use crate::recorder::{RecordError, Recorder};
 use crate::recording::LoadRecording;
 
-use super::recorded::Recorded;
+use super::offline::Offline;
 use super::replay::Replay;
 
 /// The interface that a plugin exports.
@@ -78,8 +78,9 @@ impl Attempt {
     pub async fn run(self, loaded: &Loaded, kind: &str, parameters: &Value) -> Result<Outcome, RecordError> {
         match run_plugin(loaded, Caller::Attempt(Box::new(self)), kind, parameters).await {
             Ok(outcome) => Ok(outcome),
-            Err(End::Error(error)) => Ok(Outcome::Failed { error }),
             Err(End::Unrecorded(error)) => Err(*error),
+            // Only the second can be: what is not in the journal is made.
+            Err(end @ (End::Unanswered { .. } | End::Error(_))) => Ok(Outcome::Failed { error: end.into() }),
         }
     }
 }
@@ -181,6 +182,9 @@ impl From<GuestError> for CallError {
     }
 }
 
+/// The code of the error of a plugin that asks something else than it asked before.
+pub(super) const DIVERGED: &str = "diverged";
+
 /// Why an attempt is ended from outside of its plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum End {
@@ -190,6 +194,14 @@ pub enum End {
     /// An event could not be recorded: the run itself cannot go on.
     #[error("{0}")]
     Unrecorded(Box<RecordError>),
+    /// The journal that answers for an attempt holds no answer to a call: the attempt ended, or its process died, in it.
+    #[error("the journal ends before call {number}: {asked}")]
+    Unanswered {
+        /// Which call, from 0.
+        number: u64,
+        /// What was asked.
+        asked: String,
+    },
 }
 
 impl End {
@@ -205,18 +217,23 @@ impl End {
         }
     }
 
-    pub(super) fn unanswered(number: u64, name: &str, arguments: &Value) -> Self {
-        let message = format!("the journal holds no answer to call {number}: {name} {arguments}");
-        Self::Error(CallError::infrastructure("unanswered", message))
-    }
-
     pub(super) fn diverged(number: u64, recorded: &CallId, name: &str, arguments: &Value) -> Self {
         let message = format!(
             "the plugin diverged at call {number}: expected {} {}, asked {name} {arguments}; \
              a plugin must not depend on anything but its parameters and the answers it gets",
             recorded.name, recorded.arguments
         );
-        Self::Error(CallError::infrastructure("diverged", message))
+        Self::Error(CallError::infrastructure(DIVERGED, message))
+    }
+}
+
+impl From<End> for CallError {
+    fn from(end: End) -> Self {
+        match end {
+            End::Error(error) => error,
+            End::Unrecorded(error) => Self::infrastructure("journal", error.to_string()),
+            End::Unanswered { .. } => Self::infrastructure("unanswered", end.to_string()),
+        }
     }
 }
 
@@ -233,7 +250,7 @@ pub(super) enum Caller {
     /// An attempt of a run.
     Attempt(Box<Attempt>),
     /// An attempt that is over: only what the journal holds is answered.
-    Recorded(Recorded),
+    Offline(Offline),
 }
 
 impl Guest {
@@ -253,7 +270,7 @@ impl Guest {
     pub(super) async fn call(&mut self, name: &str, arguments: Value) -> Result<Result<Value, CallError>, End> {
         match &mut self.caller {
             Caller::Attempt(attempt) => attempt.call(name, arguments).await,
-            Caller::Recorded(recorded) => recorded.call(name, &arguments),
+            Caller::Offline(offline) => offline.call(name, &arguments),
             Caller::Nobody(doing) => Err(End::broken(format!("`{name}` was called while the plugin {doing}"))),
         }
     }

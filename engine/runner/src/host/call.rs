@@ -7,7 +7,7 @@ use wfe_core::call::{self, Class};
 use wfe_core::event::CallId;
 use wfe_core::{Call, CallError, Event, Millis, error};
 
-use super::attempt::{Attempt, End};
+use super::attempt::{Attempt, End, Services};
 use super::grants;
 use super::own::pure_answer;
 use super::replay::Next;
@@ -20,14 +20,10 @@ const MOST_BYTES: u64 = 256 << 20;
 impl Attempt {
     /// Answers a call. An error ends the attempt; what the plugin can handle is the inner error.
     pub(super) async fn call(&mut self, name: &str, arguments: Value) -> Result<Result<Value, CallError>, End> {
-        let call = match Call::parse(name, &arguments) {
-            Some(Ok(call)) => call,
-            Some(Err(e)) => return Ok(Err(CallError::request("arguments", format!("`{name}`: {e}")))),
-            None => return Err(End::broken(format!("`{name}` is no function of the contract"))),
+        let call = match asked(name, &arguments)? {
+            Asked::Answered(answer) => return Ok(answer),
+            Asked::Of(call) => call,
         };
-        if call.class() == Class::Pure {
-            return pure_answer(&call).ok_or_else(|| End::broken(format!("`{name}` has no answer")));
-        }
         let digest = call::digest(name, &arguments);
         let number = self.calls;
         self.calls += 1;
@@ -66,19 +62,31 @@ impl Attempt {
 
     async fn make(&mut self, call: Call, id: CallId, announced: bool) -> Result<Result<Value, CallError>, End> {
         let key = id.key(&self.info.run);
-        let denial = self
-            .services
-            .recorder
-            .with_state(|state| grants::denial(&call, &key, &self.info.step, &self.grants, state));
+        let denial = self.denial(&call, &key).await?;
         let unknown = announced && id.class == Class::WriteOnce;
         let answer = match denial {
             None if unknown => Err(unknown_outcome(&id)),
             Some(denial) => Err(denial),
-            None => self.ask(&call, &id, announced).await?,
+            None => self.ask(&call, &id, key, announced).await?,
         };
         let answer = self.answered(id, answer)?;
         self.count_bytes(&answer)?;
         Ok(answer)
+    }
+
+    /// The denial of a call, if its step is not granted it. Machines whose creation failed are looked for before they count
+    /// against the grant.
+    async fn denial(&self, call: &Call, key: &str) -> Result<Option<CallError>, End> {
+        let Services { recorder, .. } = &*self.services;
+        let denial = || recorder.with_state(|state| grants::denial(call, key, &self.info.step, &self.grants, state));
+        let in_doubt = || recorder.with_state(|state| state.ledger.in_doubt_since(Some(&self.info.step)).is_some());
+        let first = denial();
+        if first.is_none() || !matches!(call, Call::MachinesCreate(_)) || !in_doubt() {
+            return Ok(first);
+        }
+        // What cannot be looked for counts.
+        drop(self.services.look(Some(&self.info.step)).await.map_err(|e| End::unrecorded(call.name(), e))?);
+        Ok(denial())
     }
 
     /// Counts what a call takes in the journal, replayed or not: an attempt ends at the same call in every life.
@@ -107,17 +115,46 @@ impl Attempt {
         }
     }
 
-    async fn ask(&mut self, call: &Call, id: &CallId, announced: bool) -> Result<Result<Value, CallError>, End> {
+    async fn ask(
+        &mut self,
+        call: &Call,
+        id: &CallId,
+        key: String,
+        announced: bool,
+    ) -> Result<Result<Value, CallError>, End> {
         if id.class.has_intent() && !announced {
             let event = Event::CallIntended(id.clone());
             self.services.recorder.record_durably(event).await.map_err(|e| End::unrecorded(&id.name, e))?;
         }
-        let context =
-            Context { attempt: self.info.clone(), number: id.call, asked_at: id.asked_at, key: id.key(&self.info.run) };
+        let context = Context { attempt: self.info.clone(), number: id.call, asked_at: id.asked_at, key };
         Ok(match self.own_answer(&context, call).await {
             Some(answer) => answer,
             None => self.services.backend.call(&context, call).await,
         })
+    }
+}
+
+/// What a plugin asked.
+pub(super) enum Asked {
+    /// Something that needs no world: arithmetic, or arguments that make no sense.
+    Answered(Result<Value, CallError>),
+    /// A call that is journaled.
+    Of(Call),
+}
+
+/// Reads a call; an error ends the attempt.
+pub(super) fn asked(name: &str, arguments: &Value) -> Result<Asked, End> {
+    let call = match Call::parse(name, arguments) {
+        Some(Ok(call)) => call,
+        Some(Err(e)) => return Ok(Asked::Answered(Err(CallError::request("arguments", format!("`{name}`: {e}"))))),
+        None => return Err(End::broken(format!("`{name}` is no function of the contract"))),
+    };
+    match call.class() {
+        Class::Pure => {
+            let answer = pure_answer(&call).ok_or_else(|| End::broken(format!("`{name}` has no answer")))?;
+            Ok(Asked::Answered(answer))
+        }
+        _ => Ok(Asked::Of(call)),
     }
 }
 

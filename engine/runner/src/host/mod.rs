@@ -4,8 +4,8 @@ pub mod attempt;
 pub mod call;
 mod grants;
 pub mod link;
+pub mod offline;
 mod own;
-pub mod recorded;
 mod replay;
 mod values;
 

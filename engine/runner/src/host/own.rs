@@ -19,10 +19,10 @@ impl Attempt {
             Call::StepWindow(_) => answer(self.window.map(|(from_ms, to_ms)| Window { from_ms, to_ms })),
             Call::StepPhase(_) | Call::StepProgress(_) | Call::StepReady(_) | Call::LogWrite(_) => Ok(Value::Null),
             Call::ReportPublish(publish) => published(&publish.sections),
-            Call::StepWaitStop(wait) => answer(self.wait_stop(context.asked_at + wait.timeout_ms).await),
+            Call::StepWaitStop(wait) => answer(self.wait_stop(context.asked_at.saturating_add(wait.timeout_ms)).await),
             Call::ClockNow(_) => answer(context.asked_at),
             Call::ClockSleep(sleep) => {
-                self.services.clock.sleep_until(context.asked_at + sleep.ms).await;
+                self.services.clock.sleep_until(context.asked_at.saturating_add(sleep.ms)).await;
                 Ok(Value::Null)
             }
             Call::RandomNext(_) => answer(random(self.services.seed, context)),

@@ -8,7 +8,7 @@ use wfe_core::{CallError, Entry, Event, Millis};
 
 /// A call in the journal.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct RecordedCall {
     /// What was asked, and when.
     pub id: CallId,
     /// What was answered, and when; none when the run died between both.
@@ -17,7 +17,7 @@ pub struct Recorded {
 
 /// The recorded calls of one attempt that were not fed yet.
 #[derive(Debug, Default)]
-pub struct Replay(VecDeque<Recorded>);
+pub struct Replay(VecDeque<RecordedCall>);
 
 /// What the journal says about the next call.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Replay {
                 }
                 Event::CallIntended(id) => {
                     if let Some(replay) = open.get_mut(&id.step) {
-                        replay.0.push_back(Recorded { id: id.clone(), answer: None });
+                        replay.0.push_back(RecordedCall { id: id.clone(), answer: None });
                     }
                 }
                 Event::CallAnswered { id, answer } => {
@@ -66,7 +66,7 @@ impl Replay {
         let of = |id: &CallId| id.step == step && id.attempt == attempt;
         for entry in entries {
             match &entry.event {
-                Event::CallIntended(id) if of(id) => replay.0.push_back(Recorded { id: id.clone(), answer: None }),
+                Event::CallIntended(id) if of(id) => replay.0.push_back(RecordedCall { id: id.clone(), answer: None }),
                 Event::CallAnswered { id, answer } if of(id) => replay.answered(id, (entry.at, answer.clone())),
                 _ => {}
             }
@@ -87,7 +87,7 @@ impl Replay {
     fn answered(&mut self, id: &CallId, answer: (Millis, Result<Value, CallError>)) {
         match self.0.back_mut().filter(|last| last.answer.is_none() && last.id.call == id.call) {
             Some(intended) => intended.answer = Some(answer),
-            None => self.0.push_back(Recorded { id: id.clone(), answer: Some(answer) }),
+            None => self.0.push_back(RecordedCall { id: id.clone(), answer: Some(answer) }),
         }
     }
 

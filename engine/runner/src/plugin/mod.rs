@@ -8,8 +8,6 @@ pub mod engine;
 pub use builtin::names as builtin_names;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -145,16 +143,14 @@ fn copy_of(run: &Path, digest: &str) -> PathBuf {
 
 fn read(source: &str, path: &Path) -> Result<Vec<u8>, PluginError> {
     let failed = |why: String| PluginError { plugin: source.into(), message: format!("{} {why}", path.display()) };
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
-    read.map_err(|e| failed(format!("cannot be read: {e}")))?;
+    let bytes = directory::read(path, MOST_BYTES + 1).map_err(|e| failed(format!("cannot be read: {e}")))?;
     match bytes.len() as u64 > MOST_BYTES {
         true => Err(failed(format!("is larger than a component may be ({} MiB)", MOST_BYTES >> 20))),
         false => Ok(bytes),
     }
 }
 
-/// The largest component that is read, bytes: what has no end, such as a device, is not read for ever.
+/// The largest component that is read, bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Compiles, links and describes one component.

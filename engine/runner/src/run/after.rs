@@ -12,23 +12,24 @@ use crate::host::attempt::Services;
 use crate::recorder::RecordError;
 
 impl Services {
-    /// Ends an attempt: nothing that it started goes on when its end is in the journal.
+    /// Ends an attempt: nothing that it started goes on when its end is in the journal. `cut` says whether its plugin would
+    /// have gone on.
     pub(super) async fn end_attempt(
         &self,
         step: &PlannedStep,
         attempt: u32,
-        outcome: Outcome,
+        (outcome, cut): (Outcome, bool),
     ) -> Result<(), RecordError> {
         self.stop_loads(|load| load.step == step.id).await?;
-        if self.recorder.with_state(|state| state.ledger.in_doubt(&step.id)) {
+        if self.recorder.with_state(|state| state.ledger.in_doubt_since(Some(&step.id)).is_some()) {
             // Another attempt must find in the ledger what this one left behind.
-            drop(self.audit().await?);
+            drop(self.look(Some(&step.id)).await?);
         }
         if matches!(outcome, Outcome::Succeeded { .. }) {
             self.check_limits(step).await?;
         }
         let record = |outcome| {
-            let event = Event::AttemptEnded { step: step.id.clone(), attempt, outcome };
+            let event = Event::AttemptEnded { step: step.id.clone(), attempt, outcome, cut };
             self.recorder.record_durably(event)
         };
         match record(outcome).await {

@@ -21,7 +21,7 @@ use crate::recorder::RecordError;
 use super::Run;
 
 /// An attempt that ended, and whether that could be recorded.
-pub struct Ended {
+pub struct Over {
     pub step: String,
     pub recorded: Result<(), RecordError>,
 }
@@ -29,7 +29,7 @@ pub struct Ended {
 /// The attempts that are running in this process.
 #[derive(Default)]
 pub struct Attempts {
-    pub running: FuturesUnordered<BoxFuture<'static, Ended>>,
+    pub running: FuturesUnordered<BoxFuture<'static, Over>>,
     handles: BTreeMap<String, Handle>,
 }
 
@@ -157,26 +157,27 @@ impl Run {
         let services = self.services.clone();
         let clock = services.clock.clone();
         let stopping = host.stop.clone();
+        let failed = |error| Ok((Outcome::Failed { error }, false));
         let ended = async move {
             let begun = match begin.await {
                 Ok(begun) => begun,
-                Err(NotBegun::Parameters(error)) => return Ok(Outcome::Failed { error }),
+                Err(NotBegun::Parameters(error)) => return failed(error),
                 Err(NotBegun::Unrecorded(error)) => return Err(error),
             };
             let Some((loaded, kind)) = found else {
                 let message = format!("plugin `{}` is not loaded", step.uses);
-                return Ok(Outcome::Failed { error: CallError::infrastructure("plugin-missing", message) });
+                return failed(CallError::infrastructure("plugin-missing", message));
             };
             if step.parameters.is_open()
                 && let Some(error) = refused(&loaded, &kind, &step, &begun.parameters).await
             {
-                return Ok(Outcome::Failed { error });
+                return failed(error);
             }
             let work = host.run(&loaded, &kind, &begun.parameters);
             let ended_from_outside = outside(clock, &step, begun.started, aborted, stopping);
             match select(std::pin::pin!(work), std::pin::pin!(ended_from_outside)).await {
-                Either::Left((outcome, _)) => outcome,
-                Either::Right((error, _)) => Ok(Outcome::Failed { error }),
+                Either::Left((outcome, _)) => outcome.map(|outcome| (outcome, false)),
+                Either::Right((error, _)) => Ok((Outcome::Failed { error }, true)),
             }
         };
         let followed = async move {
@@ -184,7 +185,7 @@ impl Run {
                 Ok(outcome) => services.end_attempt(&planned, number, outcome).await,
                 Err(error) => Err(error),
             };
-            Ended { step: planned.id, recorded }
+            Over { step: planned.id, recorded }
         };
         attempts.running.push(followed.boxed());
     }
@@ -244,7 +245,7 @@ async fn outside(
     let timeout_ms = step.timeout_ms.or(step.finally.then_some(FINALLY_MS));
     let out_of_time = async {
         match timeout_ms {
-            Some(timeout) => clock.sleep_until(started + timeout).await,
+            Some(timeout) => clock.sleep_until(started.saturating_add(timeout)).await,
             None => std::future::pending().await,
         }
         let message = format!("it took longer than its timeout of {} s", timeout_ms.unwrap_or_default() / 1000);

@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wfe_core::backend::{Answered, Backend, Clock};
+use wfe_core::backend::{Answered, Backend};
+use wfe_core::error::kind;
+use wfe_core::event::Outcome;
 use wfe_core::state::RunState;
 use wfe_core::verdict::Verdict;
-use wfe_core::{Call, Event};
+use wfe_core::{Call, CallError, Event};
 
-use crate::clock::{RunClock, wall};
+use crate::clock::wall_millis;
 use crate::host::attempt::Services;
-use crate::journal::Journal;
-use crate::recorder::{Recorder, Reporter};
+use crate::recorder::Reporter;
 
 use super::RunError;
-use super::prepare::{history, open, recording, resumed_at, unusable};
+use super::takeover::Takeover;
 
 /// Gives back everything that a run may have left behind: machines that leaked, machines that were kept, everything of a
 /// run whose owner is gone, which is over then. Answers the run's state after it.
@@ -23,27 +24,14 @@ pub async fn clean_up(
     backend: Arc<dyn Backend>,
     reporters: Vec<Box<dyn Reporter>>,
 ) -> Result<RunState, RunError> {
-    let (journal, contents) = Journal::reopen(&directory)?;
-    let state = RunState::fold(&contents.entries).map_err(|e| RunError::Resume(e.to_string()))?;
-    let over = state.ended.is_some();
-    if over && state.ledger.left().count() == 0 {
-        return Ok(state);
+    let taken = Takeover::of(&directory)?;
+    let over = taken.state.ended.is_some();
+    if over && taken.state.ledger.is_clear() {
+        return Ok(taken.state);
     }
-    let started = state.started.clone();
-    let journal = journal.carry_on(contents.whole_bytes, !started.simulated)?;
-    let clock: Arc<dyn Clock> = RunClock::starting_at(resumed_at(&state));
-    let recording = recording(&directory, &started)?;
-    let mut history = history(&started.run, &contents.entries);
-    if !started.simulated {
-        history.retain(makes_no_load);
-    }
-    let opened = open(&*backend, &started, &directory, &clock, &recording, &history).await;
-    recording.settle(opened.is_ok()).map_err(|source| unusable(&directory, source))?;
-    opened?;
-    let recorder = Recorder::carry_on(journal, clock.clone(), state, reporters);
-    let services = Services { recorder, backend, clock, recording, seed: started.seed };
-    let wall = humantime::format_rfc3339_millis(wall()).to_string();
-    services.recorder.record(Event::CleanUpStarted { wall })?;
+    let simulated = taken.state.started.simulated;
+    let services = taken.open(&directory, backend, |answered| simulated || makes_no_load(answered), reporters).await?;
+    services.recorder.record(Event::CleanUpStarted { wall: wall_millis() })?;
     services.give_back().await?;
     services.end_cleaned(over).await?;
     Ok(services.recorder.with_state(Clone::clone))
@@ -54,9 +42,28 @@ impl Services {
         let closed = self.backend.close().await;
         self.settle_loads(closed.is_ok())?;
         if !over {
+            self.end_open_attempts()?;
             let reason = "its owner was gone, and `wfe cleanup` gave back what it had made".to_owned();
             let ended = Event::RunEnded { verdict: Verdict::Cancelled, reasons: vec![reason], wall_s: self.wall_s() };
             self.recorder.record_durably(ended).await?;
+        }
+        self.recorder.release();
+        Ok(())
+    }
+
+    /// Nobody carries on with what was running.
+    fn end_open_attempts(&self) -> Result<(), RunError> {
+        let open: Vec<(String, u32)> = self.recorder.with_state(|state| {
+            let open = state.steps.iter().filter_map(|(step, facts)| {
+                let attempt = facts.attempt().filter(|attempt| attempt.outcome.is_none())?;
+                Some((step.clone(), attempt.number))
+            });
+            open.collect()
+        });
+        for (step, attempt) in open {
+            let error = CallError::new(kind::CANCELLED, "cancelled", "its run was cleaned up");
+            let outcome = Outcome::Failed { error };
+            self.recorder.record(Event::AttemptEnded { step, attempt, outcome, cut: true })?;
         }
         Ok(())
     }

@@ -31,9 +31,9 @@ impl Run {
         }
         let closed = services.backend.close().await;
         services.settle_loads(closed.is_ok())?;
-        let (verdict, mut reasons) = services.recorder.with_state(|state| state.judge(&self.plan));
-        reasons.extend(closed.err().map(|error| format!("the backend did not close: {}", error.message)));
-        reasons.extend(services.recording.broken());
+        let mut troubles = Vec::from_iter(services.recording.broken());
+        troubles.extend(closed.err().map(|error| format!("the backend did not close: {}", error.message)));
+        let (verdict, reasons) = services.recorder.with_state(|state| state.judge(&self.plan, &troubles));
         services.recorder.record_durably(Event::RunEnded { verdict, reasons, wall_s: services.wall_s() }).await?;
         services.recorder.release();
         Ok(Finished {
@@ -49,7 +49,9 @@ impl Run {
             let keeps = match state.started.keep {
                 Keep::Never => false,
                 Keep::Always => true,
-                Keep::OnFailure => state.judge(&self.plan).0 != Verdict::Pass,
+                Keep::OnFailure => {
+                    state.judge(&self.plan, self.services.recording.broken().as_slice()).0 != Verdict::Pass
+                }
             };
             keeps.then_some(state.started.keep_ms)
         })

@@ -7,6 +7,7 @@ mod cleaning;
 mod ending;
 mod prepare;
 mod settle;
+mod takeover;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,7 +31,8 @@ use crate::recorder::RecordError;
 use attempts::Attempts;
 
 pub use cleaning::clean_up;
-pub use prepare::{LOCK, Resumption, WORKFLOW};
+pub use prepare::{LOCK, WORKFLOW};
+pub use takeover::Resumption;
 
 /// What the user chose for a run.
 #[derive(Debug, Clone)]
@@ -92,11 +94,6 @@ impl Cancel {
         Self(watch::channel(None).1)
     }
 
-    /// Somebody has asked already.
-    pub fn now(reason: &str) -> Self {
-        Self(watch::channel(Some(reason.to_owned())).1)
-    }
-
     async fn asked(&mut self) -> String {
         match self.0.wait_for(Option::is_some).await {
             Ok(reason) => reason.clone().unwrap_or_default(),
@@ -127,7 +124,7 @@ pub struct Finished {
 
 /// What the loop waits for.
 enum Wake {
-    Ended(attempts::Ended),
+    Over(attempts::Over),
     Changed,
     Cancelled(String),
 }
@@ -174,9 +171,9 @@ impl Run {
             }
             match self.wait(&mut attempts, cancel, cancelled).await {
                 Wake::Changed => {}
-                Wake::Ended(ended) => {
-                    attempts.forget(&ended.step);
-                    ended.recorded?;
+                Wake::Over(attempt) => {
+                    attempts.forget(&attempt.step);
+                    attempt.recorded?;
                 }
                 Wake::Cancelled(reason) => {
                     cancelled = true;
@@ -205,7 +202,7 @@ impl Run {
         tokio::select! {
             biased;
             reason = cancel.asked(), if !cancelled => Wake::Cancelled(reason),
-            Some(ended) = attempts.running.next() => Wake::Ended(ended),
+            Some(attempt) = attempts.running.next() => Wake::Over(attempt),
             () = self.services.recorder.changed() => Wake::Changed,
             () = deadline => Wake::Cancelled("the run's deadline has passed".into()),
         }

@@ -13,24 +13,38 @@ use crate::clock::wall;
 use crate::host::attempt::Services;
 use crate::recorder::RecordError;
 
-/// How long after a failed attempt to give machines back the next one comes; the last one decides.
+/// How long after an attempt to give machines back the next look at what is left comes; the last one decides.
 const PATIENCE_MS: [Millis; 3] = [2_000, 10_000, 0];
+/// For so long after a creation without a good answer its machines are looked for: a cloud lists them late.
+const LISTED_WITHIN_MS: Millis = 12_000;
+/// How often they are looked for.
+const LOOK_MS: Millis = 2_000;
+
+/// What an audit found, or why it could not.
+pub(crate) type Looked = Result<Vec<Found>, CallError>;
 
 impl Services {
     /// Gives back everything that the run made and that still exists, and says what became of each.
     pub(super) async fn give_back(&self) -> Result<(), RecordError> {
-        let first = self.audit().await?.err();
-        let own: Vec<Resource> = self.recorder.with_state(|state| state.ledger.unsettled().cloned().collect());
-        if own.is_empty() {
-            return Ok(());
+        let mut looked = self.look(None).await?;
+        let mut refused = None;
+        for pause in PATIENCE_MS {
+            let ids = self.machines_of_own(&looked);
+            if !ids.is_empty() {
+                refused = self.engine_call(Call::MachinesTerminate(Terminate { ids })).await?.err();
+                looked = self.audit().await?;
+            }
+            if looked.is_ok() && self.machines_of_own(&looked).is_empty() {
+                break;
+            }
+            self.clock.sleep_until(self.clock.now() + pause).await;
+            looked = self.audit().await?;
         }
+        let own = self.own();
         let prices = self.prices(&own).await?;
-        let (refused, left) = self.terminate(&own, first).await?;
         for resource in &own {
-            let (state, reason) = match (&left, &refused) {
-                (Ok(left), _) if !left.contains(&(resource.kind.clone(), resource.id.clone())) => {
-                    (ResourceState::Deleted, None)
-                }
+            let (state, reason) = match (&looked, &refused) {
+                (Ok(found), _) if !is_among(resource, found) => (ResourceState::Deleted, None),
                 (_, Some(error)) => (ResourceState::Leaked, Some(error.message.clone())),
                 (Ok(_), None) => (ResourceState::Leaked, Some("still there after it was given back".to_owned())),
                 (Err(error), None) => (ResourceState::Leaked, Some(format!("cannot be looked for: {}", error.message))),
@@ -43,58 +57,61 @@ impl Services {
 
     /// Leaves machines running, with the moment on them when they are not wanted any more.
     pub(super) async fn keep(&self, keep_ms: Millis) -> Result<(), RecordError> {
-        let unknown = self.audit().await?.err();
-        let own: Vec<Resource> = self.recorder.with_state(|state| state.ledger.unsettled().cloned().collect());
-        let ids: Vec<String> = own.iter().filter(|r| r.kind == MACHINE).map(|r| r.id.clone()).collect();
-        let until = humantime::format_rfc3339_seconds(wall() + Duration::from_millis(keep_ms)).to_string();
-        let unmarked = self.backend.keep(&ids, &until).await.err();
+        let looked = self.look(None).await?;
+        let ids = self.machines_of_own(&looked);
+        let until = wall().checked_add(Duration::from_millis(keep_ms)).unwrap_or_else(wall);
+        let until = humantime::format_rfc3339_seconds(until).to_string();
+        let unmarked = self.backend.keep(&ids, Some(&until)).await.err();
+        let own = self.own();
         let prices = self.prices(&own).await?;
         for resource in &own {
-            let reason = match (resource.state, &unknown, &unmarked) {
-                (ResourceState::Announced, Some(error), _) => format!("cannot be looked for: {}", error.message),
-                (_, _, Some(error)) => format!("as asked by --keep; not marked with its end: {}", error.message),
+            let price = prices.get(&resource.description).copied();
+            if !may_be_there(resource, &looked) {
+                self.settle(resource, ResourceState::Deleted, None, price, None)?;
+                continue;
+            }
+            let reason = match (&looked, &unmarked) {
+                (Err(error), _) => format!("as asked by --keep; cannot be looked for: {}", error.message),
+                (_, Some(error)) => format!("as asked by --keep; not marked with its end: {}", error.message),
                 _ => "as asked by --keep".to_owned(),
             };
-            let price = prices.get(&resource.description).copied();
             self.settle(resource, ResourceState::Kept, Some(reason), price, Some(until.clone()))?;
         }
         Ok(())
     }
 
+    /// What the engine has not yet said anything of.
+    fn own(&self) -> Vec<Resource> {
+        self.recorder.with_state(|state| state.ledger.unsettled().cloned().collect())
+    }
+
+    /// The ids of the run's own machines that may be there.
+    fn machines_of_own(&self, looked: &Looked) -> Vec<String> {
+        let own = self.own().into_iter();
+        let there = own.filter(|r| r.kind == MACHINE && r.state != ResourceState::Announced && may_be_there(r, looked));
+        there.map(|machine| machine.id).collect()
+    }
+
+    /// Asks the backend what there is, and again for a while where machines of a step, or of any, are in doubt.
+    pub(crate) async fn look(&self, step: Option<&str>) -> Result<Looked, RecordError> {
+        loop {
+            let looked = self.audit().await?;
+            let since = self.recorder.with_state(|state| state.ledger.in_doubt_since(step));
+            let now = self.clock.now();
+            if since.is_none_or(|since| now >= since + LISTED_WITHIN_MS) {
+                return Ok(looked);
+            }
+            self.clock.sleep_until(now + LOOK_MS).await;
+        }
+    }
+
     /// Asks the backend for everything that carries the run's tag.
-    pub(super) async fn audit(&self) -> Result<Result<Vec<Found>, CallError>, RecordError> {
+    async fn audit(&self) -> Result<Looked, RecordError> {
         let found = self.backend.audit().await;
         if let Ok(found) = &found {
             self.recorder.record(Event::Audited { found: found.clone() })?;
         }
         Ok(found)
-    }
-
-    /// Gives machines back until nothing is found any more; answers why that was refused, and what is left.
-    async fn terminate(
-        &self,
-        own: &[Resource],
-        unknown: Option<CallError>,
-    ) -> Result<(Option<CallError>, Result<BTreeSet<(String, String)>, CallError>), RecordError> {
-        let machines = own.iter().filter(|r| r.kind == MACHINE && r.state != ResourceState::Announced);
-        let mut ids: Vec<String> = machines.map(|machine| machine.id.clone()).collect();
-        let (mut refused, mut left) = (None, unknown.map_or_else(|| Ok(BTreeSet::new()), Err));
-        for pause in PATIENCE_MS {
-            if !ids.is_empty() {
-                refused = self.engine_call(Call::MachinesTerminate(Terminate { ids: ids.clone() })).await?.err();
-            }
-            left = self.audit().await?.map(|found| found.into_iter().map(|found| (found.kind, found.id)).collect());
-            let gone =
-                |left: &BTreeSet<(String, String)>| !own.iter().any(|r| left.contains(&(r.kind.clone(), r.id.clone())));
-            if left.as_ref().is_ok_and(gone) {
-                break;
-            }
-            if let Ok(left) = &left {
-                ids.retain(|id| left.contains(&(MACHINE.to_owned(), id.clone())));
-            }
-            self.clock.sleep_until(self.clock.now() + pause).await;
-        }
-        Ok((refused, left))
     }
 
     /// What an hour of each type of machine costs.
@@ -123,5 +140,17 @@ impl Services {
         let (kind, id) = (resource.kind.clone(), resource.id.clone());
         self.recorder.record(Event::ResourceSettled { kind, id, state, reason, hourly_usd, expires })?;
         Ok(())
+    }
+}
+
+fn is_among(resource: &Resource, found: &[Found]) -> bool {
+    found.iter().any(|found| found.kind == resource.kind && found.id == resource.id)
+}
+
+/// What was given back and cannot be looked for is taken to be gone.
+fn may_be_there(resource: &Resource, looked: &Looked) -> bool {
+    match looked {
+        Ok(found) => is_among(resource, found),
+        Err(_) => resource.state != ResourceState::Deleted,
     }
 }
