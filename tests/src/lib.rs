@@ -1,5 +1,7 @@
 //! What the whole-product tests share: workflows rehearsed in this process, and the built `wfe` binary.
 
+pub mod real;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,11 +61,16 @@ pub struct Planned {
     pub plugins: Plugins,
 }
 
-/// Plans a workflow's text with its inputs set.
+/// Plans a workflow's text with its inputs set; it uses built-in plugins alone.
 pub fn planned(text: &str, set: &[(&str, &str)]) -> Planned {
-    let builtin: BTreeSet<String> = builtin_names().map(str::to_owned).collect();
-    let load = Plugins::load(&builtin, Path::new("."));
-    let plugins = rehearsal().block_on(load).expect("the built-in plugins load");
+    planned_with(text, set, &[], Path::new("."))
+}
+
+/// Plans a workflow's text with its inputs set; it may use plugin files of a directory, too.
+pub fn planned_with(text: &str, set: &[(&str, &str)], files: &[&str], directory: &Path) -> Planned {
+    let files = files.iter().map(|file| (*file).to_owned());
+    let used: BTreeSet<String> = builtin_names().map(str::to_owned).chain(files).collect();
+    let plugins = rehearsal().block_on(Plugins::load(&used, directory)).expect("the plugins load");
     let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let choice = Choice { backend: "sim".into(), set, ..Choice::default() };
     let plan = rehearsal().block_on(plugins.plan(&Source::new("test.yaml", text), &choice));

@@ -4,53 +4,12 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-use serde_json::Value;
-use wfe_core::backend::{Answered, Backend, Context, Facts, Found, Offers, Run as BackendRun};
 use wfe_core::event::ResourceState;
 use wfe_core::verdict::Verdict;
-use wfe_core::{Call, CallError, Millis};
 use wfe_runner::journal;
 use wfe_runner::run::{Cancel, Run};
-use wfe_sim::{Faults, Sim};
+use wfe_tests::real::Real;
 use wfe_tests::{SmallDisk, cluster, options, planned, rehearsal};
-
-/// A simulated world that passes for a real one: its run is durable, and must not just stop.
-struct Real(Sim);
-
-impl Backend for Real {
-    fn facts(&self) -> Facts {
-        Facts { simulated: false, ..self.0.facts() }
-    }
-
-    fn offers(&self) -> Offers {
-        self.0.offers()
-    }
-
-    fn open<'a>(&'a self, run: BackendRun, history: &'a [Answered]) -> BoxFuture<'a, Result<(), CallError>> {
-        self.0.open(run, history)
-    }
-
-    fn call<'a>(&'a self, context: &'a Context, call: &'a Call) -> BoxFuture<'a, Result<Value, CallError>> {
-        self.0.call(context, call)
-    }
-
-    fn recorded_until<'a>(&'a self, moment: Millis) -> BoxFuture<'a, ()> {
-        self.0.recorded_until(moment)
-    }
-
-    fn audit<'a>(&'a self) -> BoxFuture<'a, Result<Vec<Found>, CallError>> {
-        self.0.audit()
-    }
-
-    fn keep<'a>(&'a self, machines: &'a [String], until: Option<&'a str>) -> BoxFuture<'a, Result<(), CallError>> {
-        self.0.keep(machines, until)
-    }
-
-    fn close<'a>(&'a self) -> BoxFuture<'a, Result<(), CallError>> {
-        self.0.close()
-    }
-}
 
 const LONG: &str = concat!(
     "name: long\nsteps:\n",
@@ -78,7 +37,7 @@ fn a_full_disk_ends_the_run_in_order() {
     };
     let finished = rehearsal().block_on(async {
         let options = options(&planned, disk.path(), 1);
-        let backend = Arc::new(Real(Sim::new(Faults::default())));
+        let backend = Arc::new(Real::default());
         let run =
             Run::begin(planned.plan.clone(), planned.plugins.clone(), backend, options, Vec::new()).await.unwrap();
         run.carry_out(Cancel::never()).await.unwrap()

@@ -34,6 +34,30 @@ fn every_guest_has_a_test() {
     assert!(!guests.is_empty() && untested.is_empty(), "no test for {untested:?}");
 }
 
+/// What a step without outputs looks like from outside, whatever it asks.
+fn passes(guest: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("guest.wasm"), assemble(guest)).unwrap();
+    fs::write(directory.path().join("guest.yaml"), "name: guest\nsteps:\n  step: { uses: ./guest.wasm }\n").unwrap();
+    let output = wfe().current_dir(directory.path()).args(["run", "guest.yaml", "--json"]).output().unwrap();
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&result["verdict"], &result["steps"][0]["status"]),
+        (&"pass".into(), &"succeeded".into()),
+        "{result:#}"
+    );
+}
+
+#[test]
+fn asks() {
+    passes("asks");
+}
+
+#[test]
+fn ends() {
+    passes("ends");
+}
+
 #[test]
 fn check_asks() {
     let _named = named();
@@ -150,7 +174,7 @@ fn contract_bad_schema() {
       |
     4 |     uses: ./guest.wasm
       |           ^^^^^^^^^^^^
-      = help: wfe:///parameters# is not valid against metaschema
+      = help: the schema is not valid against metaschema
     "#);
 }
 

@@ -11,6 +11,7 @@ mod failure;
 mod journal_lines;
 mod progress;
 mod signals;
+mod spool;
 mod workflow;
 
 use std::process::ExitCode;
@@ -55,7 +56,7 @@ fn init_tracing() {
     });
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| output::Log)
         .without_time()
         .with_target(false)
         .init();

@@ -10,23 +10,50 @@ use wfe_core::{Entry, Event};
 use wfe_runner::recorder::Reporter;
 
 use crate::journal_lines::{line, time};
+use crate::output;
+use crate::spool::{self, Said, View};
 
-/// The reporters of a run. A rehearsal is over before a live view could be read, so it gets lines.
-pub fn reporters(simulated: bool) -> Vec<Box<dyn Reporter>> {
-    let plain = std::env::var_os("CI").is_some() || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    if simulated || plain || !std::io::stderr().is_terminal() {
-        return vec![Box::new(Lines)];
+/// The reporter of a run. A rehearsal is over before a live view could be read, so it gets lines, and it may wait for
+/// whoever reads them; a run against a real world must not.
+pub fn reporter(simulated: bool) -> Box<dyn Reporter> {
+    if !simulated {
+        let plain = std::env::var_os("CI").is_some() || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        match plain || !std::io::stderr().is_terminal() {
+            true => spool::install(Lines),
+            false => spool::install(Live::new()),
+        }
     }
-    vec![Box::new(Live::new())]
+    Box::new(Progress)
 }
+
+/// Tells what people care about.
+struct Progress;
+
+impl Reporter for Progress {
+    fn recorded(&mut self, entry: &Entry, _: &RunState) {
+        if !matches!(&entry.event, Event::CallAnswered { id, .. } if id.name == PROGRESS) && line(entry).is_none() {
+            return;
+        }
+        if let Err(Said::Entry(entry)) = spool::say(Said::Entry(Box::new(entry.clone()))) {
+            Lines.entry(&entry);
+        }
+    }
+}
+
+/// The call that says how far a step is.
+const PROGRESS: &str = "step/context.progress";
 
 /// One line for each event.
 struct Lines;
 
-impl Reporter for Lines {
-    fn recorded(&mut self, entry: &Entry, _: &RunState) {
+impl View for Lines {
+    fn line(&mut self, line: &str) {
+        output::line_on_stderr(line);
+    }
+
+    fn entry(&mut self, entry: &Entry) {
         if let Some(line) = line(entry) {
-            errln!("{line}");
+            self.line(&line);
         }
     }
 }
@@ -55,7 +82,7 @@ impl Live {
         let Some(bar) = self.steps.get(step) else { return };
         match name {
             "step/context.phase" => bar.set_message(arguments["name"].as_str().unwrap_or_default().to_owned()),
-            "step/context.progress" => {
+            PROGRESS => {
                 let part = arguments["fraction"].as_f64().map(|part| format!("{:3.0} %  ", part * 100.0));
                 let text = arguments["message"].as_str().unwrap_or_default();
                 bar.set_message(format!("{}{text}", part.unwrap_or_default()));
@@ -65,8 +92,13 @@ impl Live {
     }
 }
 
-impl Reporter for Live {
-    fn recorded(&mut self, entry: &Entry, state: &RunState) {
+impl View for Live {
+    fn line(&mut self, line: &str) {
+        // A terminal that is gone loses the view, not the run.
+        drop(self.screen.println(line));
+    }
+
+    fn entry(&mut self, entry: &Entry) {
         match &entry.event {
             Event::AttemptStarted { step, .. } => self.begin(step),
             Event::CallAnswered { id, .. } => self.told(&id.step, &id.name, &id.arguments),
@@ -75,12 +107,11 @@ impl Reporter for Live {
                     bar.finish_and_clear();
                 }
             }
-            Event::RunEnded { .. } => drop(self.screen.println(format!("over after {}", time(state.now)))),
+            Event::RunEnded { .. } => self.line(&format!("over after {}", time(entry.at))),
             _ => {}
         }
         if let Some(line) = line(entry) {
-            // A terminal that is gone loses the view, not the run.
-            drop(self.screen.println(line));
+            self.line(&line);
         }
     }
 }

@@ -14,6 +14,7 @@ use wfe_runner::recorder::Reporter;
 use wfe_runner::run::Cancel;
 
 use crate::args::runs_option;
+use crate::spool;
 
 /// The exit code of a cancelled process.
 const CANCELLED: i32 = 130;
@@ -102,6 +103,7 @@ async fn obey([mut interrupt, mut terminate, mut hangup]: [Signal; 3], left: Lef
         };
         if asked && typed {
             errln!("{name}: {}", left.tell());
+            spool::finish();
             std::process::exit(CANCELLED);
         }
         match std::mem::replace(&mut asked, true) {

@@ -1,6 +1,7 @@
 //! What is known of the plugins before a run: their kinds of step, what they take and give, what they can ask for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +10,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     /// Each kind with the plugin that has it.
-    pub kinds: BTreeMap<String, (Plugin, StepKind)>,
+    pub kinds: BTreeMap<String, (Arc<Plugin>, StepKind)>,
 }
 
 /// One plugin.

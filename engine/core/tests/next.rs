@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -11,7 +12,7 @@ use wfe_core::call::Class;
 use wfe_core::catalog::Plugin;
 use wfe_core::event::{CallId, FORMAT, Keep, Outcome, RunStarted};
 use wfe_core::plan::{Grants, Plan, PlannedStep, Retry, Template};
-use wfe_core::state::{Action, RunState};
+use wfe_core::state::{Action, Due, RunState};
 use wfe_core::verdict::Verdict;
 use wfe_core::{CallError, Entry, Event};
 
@@ -70,7 +71,12 @@ fn plan(shape: &Shape) -> Plan {
         PlannedStep {
             id: id(index),
             uses: "anything".into(),
-            plugin: Plugin { name: "anything".into(), digest: String::new(), imports: BTreeSet::new(), size: 0 },
+            plugin: Arc::new(Plugin {
+                name: "anything".into(),
+                digest: String::new(),
+                imports: BTreeSet::new(),
+                size: 0,
+            }),
             needs: needs.collect(),
             background: step.background,
             during: None,
@@ -129,6 +135,7 @@ struct Player<'a> {
     running: Vec<(String, u32)>,
     stopping: BTreeSet<String>,
     starts: Vec<(String, u32)>,
+    due: Due,
 }
 
 impl<'a> Player<'a> {
@@ -136,12 +143,13 @@ impl<'a> Player<'a> {
         let first = Entry { n: 0, at: 0, event: started() };
         let state = RunState::begin(&first).unwrap();
         let (running, stopping, starts) = (Vec::new(), BTreeSet::new(), Vec::new());
-        Self { plan, shape, state, entries: vec![first], running, stopping, starts }
+        Self { plan, shape, state, entries: vec![first], running, stopping, starts, due: Due::all() }
     }
 
     fn record(&mut self, event: Event) {
         let entry = Entry { n: self.state.next_n, at: self.state.next_n * 100, event };
         self.state.apply(&entry).unwrap();
+        self.due.note(&entry.event);
         self.entries.push(entry);
     }
 
@@ -155,7 +163,7 @@ impl<'a> Player<'a> {
             if self.shape.cancel_after == Some(round) {
                 self.record(Event::CancelRequested { reason: "test".into(), broken: false });
             }
-            let actions = self.state.next(self.plan);
+            let actions = self.next();
             if actions.contains(&Action::End) {
                 assert!(self.running.is_empty(), "the run ends while {:?} run", self.running);
                 return;
@@ -169,6 +177,16 @@ impl<'a> Player<'a> {
             }
         }
         panic!("the run does not end: {:?}", self.entries);
+    }
+
+    /// What the latest events ask for is what the whole state asks for.
+    fn next(&mut self) -> Vec<Action> {
+        let all = self.state.next(self.plan, &Due::all());
+        let due = self.state.next(self.plan, &std::mem::take(&mut self.due));
+        if !due.is_empty() || !self.running.is_empty() {
+            assert_eq!(due, all);
+        }
+        all
     }
 
     fn act(&mut self, action: Action) -> bool {

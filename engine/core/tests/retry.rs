@@ -65,7 +65,7 @@ fn what_an_earlier_try_told_counts_no_more() {
     tell(&mut state, Event::RetryRequested { step: "grow".into() });
     assert!(state.ended.is_none());
     assert!(state.attempt("grow").is_none(), "another attempt is due");
-    assert_eq!(state.outputs().keys().collect::<Vec<_>>(), ["first"]);
+    assert!(state.outputs("first").is_some() && state.outputs("grow").is_none());
 
     attempt(&mut state, "grow", 2, succeeded());
     attempt(&mut state, "after", 1, failed());
@@ -75,7 +75,7 @@ fn what_an_earlier_try_told_counts_no_more() {
     tell(&mut state, Event::RetryRequested { step: "after".into() });
     let limited: Vec<&str> = state.limits.iter().map(|(step, _)| step.as_str()).collect();
     assert_eq!(limited, ["first", "grow"], "what succeeded keeps what it told");
-    assert_eq!(state.outputs().keys().collect::<Vec<_>>(), ["first", "grow"]);
+    assert!(state.outputs("grow").is_some() && state.outputs("after").is_none());
 }
 
 /// The second try never starts: what the first one ended with is history, and not how the step stands.

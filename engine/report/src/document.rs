@@ -1,6 +1,6 @@
 //! Every fact of a run that a reader may want to know, each in one place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wfe_core::capability::observe::DatabaseEvent;
@@ -205,7 +205,8 @@ fn machine_hours(state: &RunState, now: Millis) -> f64 {
 
 fn steps(state: &RunState) -> Vec<Step> {
     let planned = &state.started.steps;
-    let unplanned = state.steps.keys().filter(|id| planned.iter().all(|facts| &facts.id != *id)).map(|id| StepFacts {
+    let known: BTreeSet<&str> = planned.iter().map(|facts| facts.id.as_str()).collect();
+    let unplanned = state.steps.keys().filter(|id| !known.contains(id.as_str())).map(|id| StepFacts {
         id: id.clone(),
         uses: String::new(),
         plugin: String::new(),

@@ -23,7 +23,7 @@ const RESERVE: &str = "journal.reserve";
 /// Its size, bytes: thousands of entries.
 const RESERVE_BYTES: usize = 1 << 20;
 
-/// The longest line that is written, bytes.
+/// The longest line that is written, bytes. The first one has the plan in it, which the workflow's file bounds.
 const LONGEST_LINE: usize = 4 << 20;
 
 /// A journal that cannot be used.
@@ -227,7 +227,7 @@ impl Journal {
     pub fn write(&self, entry: &Entry) -> Result<(), JournalError> {
         let mut line = serde_json::to_vec(entry).map_err(|e| self.io("writing the journal", io::Error::other(e)))?;
         line.push(b'\n');
-        if line.len() > LONGEST_LINE {
+        if line.len() > LONGEST_LINE && entry.n > 0 {
             return Err(JournalError::TooLarge { path: self.path.clone(), size: line.len() });
         }
         self.append(&line).map_err(|source| self.io("writing the journal", source))?;

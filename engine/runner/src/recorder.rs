@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use wfe_core::backend::Clock;
-use wfe_core::state::{FoldError, RunState};
+use wfe_core::state::{Due, FoldError, RunState};
 use wfe_core::{Entry, Event, Millis};
 
 use crate::journal::{Journal, JournalError};
@@ -44,6 +44,7 @@ pub struct Recorder {
 struct Inner {
     state: RunState,
     reporters: Vec<Box<dyn Reporter>>,
+    due: Due,
 }
 
 impl Recorder {
@@ -68,7 +69,8 @@ impl Recorder {
         state: RunState,
         reporters: Vec<Box<dyn Reporter>>,
     ) -> Self {
-        Self { journal, clock, inner: Mutex::new(Inner { state, reporters }), changed: Notify::new() }
+        let inner = Inner { state, reporters, due: Due::all() };
+        Self { journal, clock, inner: Mutex::new(inner), changed: Notify::new() }
     }
 
     /// Records an event now.
@@ -79,7 +81,8 @@ impl Recorder {
         self.journal.write(&entry)?;
         inner.state.apply(&entry)?;
         inner.report(&entry);
-        if may_change_what_is_next(&entry.event) || self.is_full() != was_full {
+        inner.due.note(&entry.event);
+        if !inner.due.is_nothing() || self.is_full() != was_full {
             self.changed.notify_one();
         }
         Ok(entry.at)
@@ -107,6 +110,16 @@ impl Recorder {
         look(&self.lock().state)
     }
 
+    /// Something else may be next for a step, although nothing was recorded.
+    pub fn is_due(&self, step: &str) {
+        self.lock().due.step(step);
+    }
+
+    /// The steps for which something else may be next since the last time that this was asked.
+    pub fn take_due(&self) -> Due {
+        std::mem::take(&mut self.lock().due)
+    }
+
     /// Answers after something was recorded, since the last time it answered, that may change what is next.
     pub async fn changed(&self) {
         self.changed.notified().await;
@@ -114,15 +127,6 @@ impl Recorder {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Of a plugin's calls only the one that says it is ready does.
-fn may_change_what_is_next(event: &Event) -> bool {
-    match event {
-        Event::CallIntended(_) => false,
-        Event::CallAnswered { id, .. } => id.name == "step/context.ready",
-        _ => true,
     }
 }
 

@@ -33,10 +33,10 @@ fn hostile_workflow_files() {
     let all: Vec<String> =
         files.iter().map(|file| refused(&place, file).replace("exit code 2\n--- stderr\n", "")).collect();
     assert_snapshot!(all.join("\n"), @r#"
-    error: the file has more than 10000 values, aliases written out
-     --> bomb.yaml:4:9
+    error: the file has more than 200000 values, aliases written out
+     --> bomb.yaml:5:9
       |
-    4 | b3: &a3 [*a2, *a2, *a2, *a2, *a2, *a2, *a2, *a2, *a2]
+    5 | b4: &a4 [*a3, *a3, *a3, *a3, *a3, *a3, *a3, *a3, *a3]
       |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
     error: the file has 10000000 bytes; a workflow may have 1048576

@@ -58,8 +58,7 @@ fn clean(directory: PathBuf) -> Result<u8, Failure> {
     let (_, backend) = begun.backend()?;
     let simulated = begun.state.started.simulated;
     let left = Left::new(directory.parent().unwrap_or(Path::new(".")), "cleanup");
-    let mut reporters = progress::reporters(simulated);
-    reporters.push(left.reporter());
+    let reporters = vec![progress::reporter(simulated), left.reporter()];
     let state = runtime(simulated)?.block_on(async {
         // What it does is the orderly end: nothing can be asked of it but to go on or to end at once.
         drop(signals::listen(simulated, left, Some("wfe cleanup")));

@@ -47,8 +47,7 @@ pub fn carry_on(
         let choice = choice_of_run(name, &started);
         let ready = prepare_again(&directory, &started, &choice).await?;
         let telemetry_ms = commands::run::telemetry_ms(started.simulated);
-        let mut reporters = progress::reporters(started.simulated);
-        reporters.push(left.reporter());
+        let reporters = vec![progress::reporter(started.simulated), left.reporter()];
         let resumption = Resumption { retry, telemetry_ms, reporters };
         let run = Run::resume(directory, ready.plan, ready.plugins, backend, resumption).await?;
         begun.tell_torn();

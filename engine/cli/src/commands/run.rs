@@ -42,8 +42,7 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
 async fn begin(ready: Ready, backend: Arc<dyn Backend>, options: Options) -> Result<Finished, Failure> {
     let simulated = backend.facts().simulated;
     let left = signals::Left::new(&options.runs, "resume");
-    let mut reporters = progress::reporters(simulated);
-    reporters.push(left.reporter());
+    let reporters = vec![progress::reporter(simulated), left.reporter()];
     let run = Run::begin(ready.plan, ready.plugins, backend, options, reporters).await?;
     Ok(run.carry_out(signals::listen(simulated, left, None)).await?)
 }

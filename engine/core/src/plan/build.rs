@@ -1,6 +1,7 @@
 //! From a workflow's text to a plan: everything is checked, and all mistakes are reported at once.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -17,6 +18,7 @@ use super::choice::{self, Choice};
 use super::order::Graph;
 use super::parameters::Path;
 use super::references::Scope;
+use super::schemas::Schemas;
 use super::validate::Subject;
 use super::{During, Grants, Plan, PlannedStep, Retry, Template, grants, offers, parameters};
 
@@ -42,19 +44,30 @@ fn plan(workflow: &Workflow, catalog: &Catalog, choice: &Choice, draft: &mut Dra
     let graph = Graph::of(steps, mistakes);
     let order = graph.order(steps, mistakes);
     let (text, inputs) = (&source.text, &workflow.inputs);
-    let scope = Scope { text, inputs, values: &values, steps, catalog, choice, graph: &graph };
+    let schemas = schemas(steps, catalog);
+    let scope = Scope { text, inputs, values: &values, steps, catalog, choice, schemas: &schemas, graph: &graph };
     let deadline_ms = duration(workflow.deadline.as_ref(), "`deadline`", &scope, mistakes);
-    let planned: Vec<_> = (0..steps.len()).map(|index| plan_step(index, &scope, questions, mistakes)).collect();
-    let in_order: Option<Vec<_>> = order.iter().map(|index| planned[*index].clone()).collect();
+    let mut planned: Vec<_> = (0..steps.len()).map(|index| plan_step(index, &scope, questions, mistakes)).collect();
+    let in_order: Option<Vec<_>> = order.iter().map(|index| planned[*index].take()).collect();
     Some(Plan {
         name: workflow.name.clone(),
         description: workflow.description.clone(),
         digest: Sha256::digest(&source.text).iter().map(|byte| format!("{byte:02x}")).collect(),
         profile,
         inputs: values.iter().map(|(name, value)| (name.clone(), value.json.clone())).collect(),
-        steps: in_order?,
+        steps: in_order?.into(),
         deadline_ms,
     })
+}
+
+fn schemas(steps: &[Step], catalog: &Catalog) -> Schemas {
+    let mut schemas = Schemas::default();
+    for uses in steps.iter().map(|step| &step.uses.value) {
+        if let Some((_, kind)) = catalog.kinds.get(uses) {
+            schemas.add(uses, &kind.parameters);
+        }
+    }
+    schemas
 }
 
 /// Checks one step. None, with a mistake, when its kind is not known.
@@ -95,7 +108,7 @@ fn plan_call<'a>(
     during: Option<&During>,
     questions: &mut Vec<Question>,
     mistakes: &mut Vec<Mistake>,
-) -> Option<(&'a Plugin, Grants, Template)> {
+) -> Option<(&'a Arc<Plugin>, Grants, Template)> {
     let step = &scope.steps[index];
     let before = mistakes.len();
     let grant_node = filled(step.grants.as_ref(), "`grants`", scope, mistakes);
@@ -106,7 +119,8 @@ fn plan_call<'a>(
     let (plugin, kind) = find_kind(step, scope.catalog, mistakes)?;
     let parameters = parameters::read(with.as_ref(), &kind.parameters, scope, mistakes);
     let (uses, uses_span) = (step.uses.value.as_str(), step.uses.span);
-    let subject = Subject { uses, uses_span, with: with.as_ref(), parameters: &parameters, schema: &kind.parameters };
+    let (with, schema, schemas) = (with.as_ref(), &kind.parameters, scope.schemas);
+    let subject = Subject { uses, uses_span, with, parameters: &parameters, schema, schemas };
     let mut out = parameters.unknown.clone();
     mistakes.extend(subject.mistakes(&mut out));
     questions.extend(question(&subject, &grants, during, out));
@@ -134,7 +148,11 @@ fn question(
     })
 }
 
-fn find_kind<'a>(step: &Step, catalog: &'a Catalog, mistakes: &mut Vec<Mistake>) -> Option<&'a (Plugin, StepKind)> {
+fn find_kind<'a>(
+    step: &Step,
+    catalog: &'a Catalog,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<&'a (Arc<Plugin>, StepKind)> {
     let uses = &step.uses;
     let found = catalog.kinds.get(&uses.value);
     if found.is_none() && !uses.value.is_empty() {
@@ -177,7 +195,7 @@ fn check_kind(index: usize, plugin: &Plugin, kind: &StepKind, scope: &Scope<'_>,
 fn check_phase(step: &Step, scope: &Scope<'_>, mistakes: &mut Vec<Mistake>) {
     let Some(during) = &step.during else { return };
     let Some(phase) = &during.value.phase else { return };
-    let target = scope.steps.iter().find(|step| step.id.value == during.value.step);
+    let target = scope.graph.place(&during.value.step).map(|place| &scope.steps[place]);
     let Some((_, kind)) = target.and_then(|target| scope.catalog.kinds.get(&target.uses.value)) else { return };
     if !kind.phases.contains(phase) {
         let help = suggest::advice(phase, kind.phases.iter().map(String::as_str), "its phases are");

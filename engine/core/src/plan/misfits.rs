@@ -3,25 +3,28 @@
 
 use std::collections::BTreeSet;
 
-use boon::{ErrorKind, Schemas, ValidationError};
+use boon::{ErrorKind, ValidationError};
 use serde_json::Value;
 
 use crate::workflow::suggest;
 
 use super::check::{Problem, pointer};
 use super::explain::{rule, words_at};
-use super::validate::{PLACE, compile, path_of};
+use super::schemas::Schemas;
+use super::validate::path_of;
+
+/// The name of a schema that stands alone.
+const THE_ONE: &str = "parameters";
 
 /// What a schema does not take of parameters that are all known.
 pub fn misfits(schema: &Value, parameters: &Value) -> Vec<Problem> {
-    let mut schemas = Schemas::new();
-    let index = match compile(PLACE, schema, &mut schemas) {
-        Ok(index) => index,
-        Err(message) => return vec![Problem { path: String::new(), message }],
-    };
+    let mut schemas = Schemas::default();
+    schemas.add(THE_ONE, schema);
     let mut leaves = vec![];
-    if let Err(error) = schemas.validate(parameters, index) {
-        collect_misfits(&error, &mut leaves);
+    match schemas.validate(THE_ONE, parameters) {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => collect_misfits(&error, &mut leaves),
+        Err(message) => leaves.push(Problem { path: String::new(), message }),
     }
     leaves
 }

@@ -12,7 +12,9 @@ mod offers;
 mod order;
 mod parameters;
 mod references;
+mod schemas;
 mod shape;
+mod steps;
 mod template;
 mod validate;
 
@@ -21,8 +23,10 @@ pub use check::{Draft, Problem, Question};
 pub use choice::Choice;
 pub use grants::GRANT_KEYS;
 pub use misfits::misfits;
+pub use steps::Steps;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,8 +48,8 @@ pub struct Plan {
     pub profile: Option<String>,
     /// The inputs' values: quantities as numbers, as plugins get them.
     pub inputs: BTreeMap<String, Value>,
-    /// All steps in an order in which each stands after the ones it waits for; those of `finally` last.
-    pub steps: Vec<PlannedStep>,
+    /// Its steps.
+    pub steps: Steps,
     /// The longest that the run may take, `finally` aside.
     pub deadline_ms: Option<Millis>,
 }
@@ -53,7 +57,7 @@ pub struct Plan {
 impl Plan {
     /// The step with an id.
     pub fn step(&self, id: &str) -> Option<&PlannedStep> {
-        self.steps.iter().find(|step| step.id == id)
+        self.steps.by_id(id)
     }
 }
 
@@ -65,7 +69,7 @@ pub struct PlannedStep {
     /// The kind of step, as written after `uses:`.
     pub uses: String,
     /// The plugin that runs it.
-    pub plugin: Plugin,
+    pub plugin: Arc<Plugin>,
     /// The steps that must have succeeded (background ones: must be ready) before it starts.
     pub needs: BTreeSet<String>,
     /// Whether it goes on until the last step that needs it has ended.

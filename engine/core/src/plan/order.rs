@@ -1,6 +1,6 @@
 //! The graph of steps: who waits for whom, in which order, and whether that can be.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use petgraph::Direction;
 use petgraph::algo::tarjan_scc;
@@ -15,6 +15,9 @@ pub struct Graph {
     graph: DiGraph<usize, Span>,
     /// For each step the ones that it needs, not those it is `during`.
     needs: Vec<BTreeSet<usize>>,
+    /// Whether another step needs it.
+    needed: Vec<bool>,
+    places: HashMap<String, usize>,
 }
 
 impl Graph {
@@ -23,9 +26,16 @@ impl Graph {
         let mut graph = DiGraph::new();
         let nodes: Vec<_> = (0..steps.len()).map(|index| graph.add_node(index)).collect();
         let mut needs = vec![BTreeSet::new(); steps.len()];
+        let mut needed = vec![false; steps.len()];
+        let mut places = HashMap::new();
+        for (index, step) in steps.iter().enumerate() {
+            places.entry(step.id.value.clone()).or_insert(index);
+        }
+        let find = Finder { steps, places: &places };
         for (index, step) in steps.iter().enumerate() {
             for need in &step.needs {
-                let Some(other) = needed(step, need, steps, mistakes) else { continue };
+                let Some(other) = find.needed(step, need, mistakes) else { continue };
+                needed[other] = true;
                 if !needs[index].insert(other) {
                     let message = format!("{} is needed here already", quote(&need.value));
                     mistakes.push(Mistake::new(need.span, message));
@@ -33,28 +43,34 @@ impl Graph {
                 }
                 graph.add_edge(nodes[index], nodes[other], need.span);
             }
-            if let Some((other, span)) = during(step, steps, mistakes) {
+            if let Some((other, span)) = find.during(step, mistakes) {
                 graph.add_edge(nodes[index], nodes[other], span);
             }
         }
-        Self { graph, needs }
+        Self { graph, needs, needed, places }
     }
 
-    /// All steps that must have succeeded before a step starts.
-    pub fn all_needs(&self, step: usize) -> BTreeSet<usize> {
-        let mut all = BTreeSet::new();
-        let mut open: Vec<usize> = self.needs[step].iter().copied().collect();
+    /// The place of the step with an id.
+    pub fn place(&self, id: &str) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    /// Whether a step must have succeeded before another one starts.
+    pub fn needs(&self, step: usize, other: usize) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![step];
         while let Some(next) = open.pop() {
-            if all.insert(next) {
-                open.extend(&self.needs[next]);
+            if self.needs[next].contains(&other) {
+                return true;
             }
+            open.extend(self.needs[next].iter().copied().filter(|need| seen.insert(*need)));
         }
-        all
+        false
     }
 
     /// Whether another step needs this one.
     pub fn is_needed(&self, step: usize) -> bool {
-        self.needs.iter().any(|needs| needs.contains(&step))
+        self.needed[step]
     }
 
     /// An order in which each step stands after those it waits for, otherwise as in the file; every cycle is reported.
@@ -129,44 +145,53 @@ fn way_back(first: NodeIndex, last: NodeIndex, came: &BTreeMap<NodeIndex, NodeIn
     way
 }
 
-/// The step that a name means; otherwise a mistake.
-fn find(name: &str, span: Span, steps: &[Step], mistakes: &mut Vec<Mistake>) -> Option<usize> {
-    let found = steps.iter().position(|step| step.id.value == name);
-    if found.is_none() {
-        let help = suggest::advice(name, steps.iter().map(|step| step.id.value.as_str()), "the steps are");
-        mistakes.push(Mistake::new(span, format!("there is no step {}", quote(name))).help(help));
-    }
-    found
+/// Finds the steps that names mean.
+struct Finder<'a> {
+    steps: &'a [Step],
+    places: &'a HashMap<String, usize>,
 }
 
-fn needed(step: &Step, need: &At<String>, steps: &[Step], mistakes: &mut Vec<Mistake>) -> Option<usize> {
-    let other = find(&need.value, need.span, steps, mistakes)?;
-    let (here, there) = (step.finally, steps[other].finally);
-    if here == there {
-        return Some(other);
+impl Finder<'_> {
+    /// The step that a name means; otherwise a mistake.
+    fn find(&self, name: &str, span: Span, mistakes: &mut Vec<Mistake>) -> Option<usize> {
+        let found = self.places.get(name).copied();
+        if found.is_none() {
+            let help = suggest::advice(name, self.steps.iter().map(|step| step.id.value.as_str()), "the steps are");
+            mistakes.push(Mistake::new(span, format!("there is no step {}", quote(name))).help(help));
+        }
+        found
     }
-    let (id, need_id) = (quote(&step.id.value), quote(&need.value));
-    let message = match here {
-        true => format!("{id} stands under `finally` and cannot need {need_id}, which does not"),
-        false => format!("{id} cannot need {need_id}, which stands under `finally`"),
-    };
-    let help = "a step under `finally` runs however the other steps ended; it can only wait for steps beside it";
-    mistakes.push(Mistake::new(need.span, message).help(help.to_owned()));
-    None
-}
 
-fn during(step: &Step, steps: &[Step], mistakes: &mut Vec<Mistake>) -> Option<(usize, Span)> {
-    let during = step.during.as_ref()?;
-    let target = find(&during.value.step, during.span, steps, mistakes)?;
-    let name = quote(&during.value.step);
-    let (message, help) = if steps[target].finally != step.finally {
-        (format!("`during` cannot name {name} across the border of `finally`"), None)
-    } else if steps[target].background.is_some_and(|background| background.value) {
-        let help = "a background step has no end of its own: name the step that acts while it runs".to_owned();
-        (format!("`during` cannot name {name}, which runs in the background"), Some(help))
-    } else {
-        return Some((target, during.span));
-    };
-    mistakes.push(Mistake::new(during.span, message).help(help));
-    None
+    fn needed(&self, step: &Step, need: &At<String>, mistakes: &mut Vec<Mistake>) -> Option<usize> {
+        let other = self.find(&need.value, need.span, mistakes)?;
+        let (here, there) = (step.finally, self.steps[other].finally);
+        if here == there {
+            return Some(other);
+        }
+        let (id, need_id) = (quote(&step.id.value), quote(&need.value));
+        let message = match here {
+            true => format!("{id} stands under `finally` and cannot need {need_id}, which does not"),
+            false => format!("{id} cannot need {need_id}, which stands under `finally`"),
+        };
+        let help = "a step under `finally` runs however the other steps ended; it can only wait for steps beside it";
+        mistakes.push(Mistake::new(need.span, message).help(help.to_owned()));
+        None
+    }
+
+    fn during(&self, step: &Step, mistakes: &mut Vec<Mistake>) -> Option<(usize, Span)> {
+        let steps = self.steps;
+        let during = step.during.as_ref()?;
+        let target = self.find(&during.value.step, during.span, mistakes)?;
+        let name = quote(&during.value.step);
+        let (message, help) = if steps[target].finally != step.finally {
+            (format!("`during` cannot name {name} across the border of `finally`"), None)
+        } else if steps[target].background.is_some_and(|background| background.value) {
+            let help = "a background step has no end of its own: name the step that acts while it runs".to_owned();
+            (format!("`during` cannot name {name}, which runs in the background"), Some(help))
+        } else {
+            return Some((target, during.span));
+        };
+        mistakes.push(Mistake::new(during.span, message).help(help));
+        None
+    }
 }

@@ -10,6 +10,7 @@ use crate::workflow::{Input, InputType, Step, suggest, unknown_input};
 
 use super::choice::{Choice, Values};
 use super::order::Graph;
+use super::schemas::Schemas;
 use super::shape;
 
 /// What expressions can refer to.
@@ -26,6 +27,8 @@ pub struct Scope<'a> {
     pub catalog: &'a Catalog,
     /// What the command line chooses.
     pub choice: &'a Choice,
+    /// The parameter schemas of the kinds that are used.
+    pub schemas: &'a Schemas,
     /// Who needs whom.
     pub graph: &'a Graph,
 }
@@ -94,25 +97,13 @@ impl Scope<'_> {
 
     /// Checks every output that a step's parameters refer to.
     pub fn check_outputs(&self, step: usize, with: &Node, mistakes: &mut Vec<Mistake>) {
-        let outputs = self.outputs_in(with);
-        if outputs.is_empty() {
-            return;
-        }
-        let needed = self.graph.all_needs(step);
-        for (name, path, span) in outputs {
-            mistakes.extend(self.output_mistake(step, &needed, &name, &path, span));
+        for (name, path, span) in self.outputs_in(with) {
+            mistakes.extend(self.output_mistake(step, &name, &path, span));
         }
     }
 
-    fn output_mistake(
-        &self,
-        step: usize,
-        needed: &BTreeSet<usize>,
-        name: &str,
-        path: &[String],
-        span: Span,
-    ) -> Option<Mistake> {
-        let Some(other) = self.steps.iter().position(|step| step.id.value == name) else {
+    fn output_mistake(&self, step: usize, name: &str, path: &[String], span: Span) -> Option<Mistake> {
+        let Some(other) = self.graph.place(name) else {
             let help = suggest::advice(name, self.steps.iter().map(|step| step.id.value.as_str()), "the steps are");
             return Some(Mistake::new(span, format!("there is no step {}", quote(name))).help(help));
         };
@@ -121,7 +112,7 @@ impl Scope<'_> {
             let message = format!("{here} stands under `finally` and can use inputs only: {shown} may never have run");
             return Some(Mistake::new(span, message));
         }
-        if !needed.contains(&other) {
+        if !self.graph.needs(step, other) {
             let message = format!("{here} uses an output of {shown} but does not need it");
             return Some(Mistake::new(span, message).help(format!("add {shown} to `needs` of {here}")));
         }
@@ -153,7 +144,7 @@ impl Scope<'_> {
 
     /// What an output can be, in words; empty when that is not known.
     pub fn output_words(&self, step: &str, path: &[String]) -> BTreeSet<&'static str> {
-        let found = self.steps.iter().find(|known| known.id.value == step);
+        let found = self.graph.place(step).map(|place| &self.steps[place]);
         let Some((_, kind)) = found.and_then(|step| self.catalog.kinds.get(&step.uses.value)) else {
             return BTreeSet::new();
         };

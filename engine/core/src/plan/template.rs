@@ -1,7 +1,5 @@
 //! Parameters in which outputs of other steps may still stand.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::Template;
@@ -14,10 +12,10 @@ impl Template {
         is_open(&self.0)
     }
 
-    /// Puts the outputs of other steps in, by the steps' ids. A text that is one expression becomes the output itself;
-    /// otherwise the output is written into the text.
-    pub fn resolve(&self, outputs: &BTreeMap<String, Value>) -> Result<Value, CallError> {
-        resolve(&self.0, outputs)
+    /// Puts the outputs of other steps in, which `outputs` answers by the steps' ids. A text that is one expression becomes
+    /// the output itself; otherwise the output is written into the text.
+    pub fn resolve<'a>(&self, outputs: impl Fn(&str) -> Option<&'a Value>) -> Result<Value, CallError> {
+        resolve(&self.0, &outputs)
     }
 }
 
@@ -30,7 +28,7 @@ fn is_open(value: &Value) -> bool {
     }
 }
 
-fn resolve(value: &Value, outputs: &BTreeMap<String, Value>) -> Result<Value, CallError> {
+fn resolve<'a>(value: &Value, outputs: &impl Fn(&str) -> Option<&'a Value>) -> Result<Value, CallError> {
     match value {
         Value::String(text) if text.contains("${{") => resolve_text(text, outputs),
         Value::Array(items) => items.iter().map(|item| resolve(item, outputs)).collect(),
@@ -39,7 +37,7 @@ fn resolve(value: &Value, outputs: &BTreeMap<String, Value>) -> Result<Value, Ca
     }
 }
 
-fn resolve_text(text: &str, outputs: &BTreeMap<String, Value>) -> Result<Value, CallError> {
+fn resolve_text<'a>(text: &str, outputs: &impl Fn(&str) -> Option<&'a Value>) -> Result<Value, CallError> {
     let parts = expression::parse(text).map_err(|error| CallError::request("expression", error.message))?;
     if let [(Part::Reference(reference), _)] = parts.as_slice() {
         return look_up(reference, outputs).cloned();
@@ -57,7 +55,7 @@ fn resolve_text(text: &str, outputs: &BTreeMap<String, Value>) -> Result<Value, 
     Ok(Value::String(whole))
 }
 
-fn look_up<'a>(reference: &Reference, outputs: &'a BTreeMap<String, Value>) -> Result<&'a Value, CallError> {
+fn look_up<'a>(reference: &Reference, outputs: &impl Fn(&str) -> Option<&'a Value>) -> Result<&'a Value, CallError> {
     let Reference::Output { step, path } = reference else {
         return Err(CallError::request("expression", "an input was left in the parameters"));
     };
@@ -65,7 +63,7 @@ fn look_up<'a>(reference: &Reference, outputs: &'a BTreeMap<String, Value>) -> R
         let message = format!("the step `{step}` did not give the output `{}` that this step takes", path.join("."));
         CallError::infrastructure("missing-output", message)
     };
-    let all = outputs.get(step).ok_or_else(missing)?;
+    let all = outputs(step).ok_or_else(missing)?;
     path.iter().try_fold(all, |value, name| value.get(name)).ok_or_else(missing)
 }
 
@@ -82,17 +80,18 @@ mod tests {
             "inside": ["${{ steps.a.outputs.deep.rate }} of ${{ steps.a.outputs.name }}"],
             "plain": 3,
         }));
-        let outputs = BTreeMap::from([("a".to_owned(), json!({"ids": [1, 2], "deep": {"rate": 5.5}, "name": "x"}))]);
-        let resolved = template.resolve(&outputs).unwrap();
+        let outputs = json!({"ids": [1, 2], "deep": {"rate": 5.5}, "name": "x"});
+        let resolved = template.resolve(|step| (step == "a").then_some(&outputs)).unwrap();
         assert_eq!(resolved, json!({"whole": [1, 2], "inside": ["5.5 of x"], "plain": 3}));
     }
 
     #[test]
     fn an_output_that_is_not_there_is_the_plugins_fault() {
         let template = Template(json!("${{ steps.a.outputs.ids }}"));
-        let error = template.resolve(&BTreeMap::from([("a".to_owned(), json!({}))])).unwrap_err();
+        let nothing = json!({});
+        let error = template.resolve(|_| Some(&nothing)).unwrap_err();
         assert_eq!(error.kind, crate::error::kind::INFRASTRUCTURE);
         insta::assert_snapshot!(error.message, @"the step `a` did not give the output `ids` that this step takes");
-        assert!(template.resolve(&BTreeMap::new()).is_err());
+        assert!(template.resolve(|_| None).is_err());
     }
 }

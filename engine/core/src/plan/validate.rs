@@ -1,34 +1,19 @@
 //! Parameters held against the plugin's schema; what does not fit is said in the words of the workflow.
 
 use std::collections::BTreeSet;
-use std::error::Error;
 
-use boon::{
-    Compiler, Draft, ErrorKind, InstanceLocation, InstanceToken, SchemaIndex, Schemas, UrlLoader, ValidationError,
-};
+use boon::{ErrorKind, InstanceLocation, InstanceToken, ValidationError};
 use serde_json::Value;
 
 use crate::diagnostic::{Mistake, Span, quote};
 use crate::workflow::tree::{Data, Node};
 use crate::workflow::{describe, suggest};
 
-use super::bounds;
 use super::check::child;
 use super::explain::{is_other_form, is_word_at, narrow, rule, wants_text, words_at};
 use super::parameters::{Parameters, Path, name_of};
+use super::schemas::Schemas;
 use super::shape;
-
-/// Schemas come from plugins: they refer to nothing outside of themselves.
-struct NoLoader;
-
-impl UrlLoader for NoLoader {
-    fn load(&self, url: &str) -> Result<Value, Box<dyn Error>> {
-        Err(format!("it refers to {url}, outside of itself").into())
-    }
-}
-
-/// The name of a plugin's schema while it is used.
-pub(super) const PLACE: &str = "wfe:///parameters";
 
 /// One step's parameters with where they stand.
 pub struct Subject<'a> {
@@ -42,24 +27,22 @@ pub struct Subject<'a> {
     pub parameters: &'a Parameters,
     /// The plugin's schema.
     pub schema: &'a Value,
+    /// All schemas, ready to be used.
+    pub schemas: &'a Schemas,
 }
 
 impl Subject<'_> {
     /// Everything in the parameters that the schema does not take; the paths go to `wrong`.
     pub fn mistakes(&self, wrong: &mut BTreeSet<Path>) -> Vec<Mistake> {
-        let mut schemas = Schemas::new();
-        let index = match compile(PLACE, self.schema, &mut schemas) {
-            Ok(index) => index,
+        match self.schemas.validate(self.uses, &self.parameters.value) {
             Err(why) => {
                 let message =
                     format!("the plugin of {} describes its parameters with a broken schema", quote(self.uses));
                 wrong.insert(vec![]);
-                return vec![Mistake::new(self.uses_span, message).help(why)];
+                vec![Mistake::new(self.uses_span, message).help(why)]
             }
-        };
-        match schemas.validate(&self.parameters.value, index) {
-            Ok(()) => vec![],
-            Err(error) => {
+            Ok(Ok(())) => vec![],
+            Ok(Err(error)) => {
                 let mut leaves = vec![];
                 self.collect(&error, &mut leaves);
                 wrong.extend(leaves.iter().flat_map(|leaf| wrong_paths(leaf)));
@@ -248,16 +231,6 @@ fn wrong_paths(error: &ValidationError<'_, '_>) -> Vec<Path> {
         ErrorKind::Required { want } => want.iter().map(|name| inside((*name).to_owned())).collect(),
         _ => vec![path],
     }
-}
-
-/// A schema ready to be used; why not, when it is broken.
-pub(super) fn compile(place: &str, schema: &Value, schemas: &mut Schemas) -> Result<SchemaIndex, String> {
-    bounds::check(schema)?;
-    let mut compiler = Compiler::new();
-    compiler.set_default_draft(Draft::V2020_12);
-    compiler.use_loader(Box::new(NoLoader));
-    compiler.add_resource(place, schema.clone()).map_err(|error| error.to_string())?;
-    compiler.compile(place, schemas).map_err(|error| error.to_string())
 }
 
 /// Where an error is.

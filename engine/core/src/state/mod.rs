@@ -2,6 +2,7 @@
 //!
 //! What is to be done next ([`next`]) and how the run ends ([`judge`]) are pure functions of it and of the plan.
 
+mod due;
 mod judge;
 mod next;
 mod retry;
@@ -20,6 +21,7 @@ use crate::measure::Measurement;
 use crate::verdict::Verdict;
 use crate::{CallError, Entry, Event, Millis};
 
+pub use due::Due;
 pub use next::Action;
 
 /// Everything that is known of a run.
@@ -366,13 +368,12 @@ impl RunState {
         }
     }
 
-    /// The outputs of the steps that succeeded.
-    pub fn outputs(&self) -> BTreeMap<String, Value> {
-        let succeeded = self.steps.iter().filter_map(|(id, step)| match &step.attempt()?.outcome {
-            Some(Outcome::Succeeded { outputs }) => Some((id.clone(), outputs.clone())),
+    /// The outputs of a step that succeeded.
+    pub fn outputs(&self, step: &str) -> Option<&Value> {
+        match &self.attempt(step)?.outcome {
+            Some(Outcome::Succeeded { outputs }) => Some(outputs),
             _ => None,
-        });
-        succeeded.collect()
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::event::Outcome;
 use crate::plan::{Plan, PlannedStep};
-use crate::state::{Attempt, RunState, StepState};
+use crate::state::{Attempt, Due, RunState, StepState};
 use crate::{CallError, Millis, error};
 
 /// The code of a step's error when it was ended because a background step that it needs had ended.
@@ -78,14 +78,16 @@ enum Wait {
 }
 
 impl RunState {
-    /// What to do now. Empty while running attempts have to be waited for. Actions that record something
-    /// ([`Action::Skip`], [`Action::BeginFinally`]) change the state, so ask again after them.
-    pub fn next(&self, plan: &Plan) -> Vec<Action> {
+    /// What to do now with the steps that are due. Empty while running attempts have to be waited for. Actions that record
+    /// something ([`Action::Skip`], [`Action::BeginFinally`]) change the state, so ask again after them. Whether `finally`
+    /// begins or the run ends is decided when all steps are due.
+    pub fn next(&self, plan: &Plan, due: &Due) -> Vec<Action> {
         if self.ended.is_some() {
             return Vec::new();
         }
-        let mut actions: Vec<Action> = plan.steps.iter().filter_map(|step| self.next_of(plan, step)).collect();
-        if !actions.is_empty() {
+        let steps = due.places(plan).into_iter().map(|place| &plan.steps[place]);
+        let mut actions: Vec<Action> = steps.filter_map(|step| self.next_of(plan, step)).collect();
+        if !actions.is_empty() || !due.is_all() {
             return actions;
         }
         let over = |finally: bool| {
@@ -136,10 +138,8 @@ impl RunState {
 
     /// Why a running step makes no sense any more: a background step that it needs has ended.
     fn lost_need(&self, plan: &Plan, step: &PlannedStep) -> Option<CallError> {
-        let lost = plan
-            .steps
-            .iter()
-            .find(|other| other.background && step.needs.contains(&other.id) && self.standing(other).is_over())?;
+        let needs = step.needs.iter().filter_map(|need| plan.step(need));
+        let lost = needs.filter(|need| need.background).find(|need| self.standing(need).is_over())?;
         let message = match self.attempt(&lost.id).and_then(Attempt::error) {
             Some(error) => format!("`{}`, which it needs, failed: {}", lost.id, error.message),
             None => format!("`{}`, which it needs, ended before it", lost.id),
@@ -150,12 +150,15 @@ impl RunState {
 
     /// Whether all steps that need a background step are over. One that no step needs accompanies the whole run.
     fn nobody_needs(&self, plan: &Plan, background: &PlannedStep) -> bool {
-        let needed = plan.steps.iter().any(|step| step.needs.contains(&background.id));
-        let accompanied = |step: &&PlannedStep| match needed {
-            true => step.needs.contains(&background.id),
-            false => !step.finally && !step.background,
-        };
-        plan.steps.iter().filter(accompanied).all(|step| self.standing(step).is_over())
+        let mut needing = plan.steps.waiters(&background.id).rev().peekable();
+        // The last ones are over last.
+        match needing.peek() {
+            Some(_) => needing.all(|step| self.standing(step).is_over()),
+            None => {
+                let mut others = plan.steps.iter().rev().filter(|step| !step.finally && !step.background);
+                others.all(|step| self.standing(step).is_over())
+            }
+        }
     }
 
     fn start(&self, step: &PlannedStep) -> Action {
@@ -171,7 +174,7 @@ impl RunState {
 
     fn wait(&self, plan: &Plan, step: &PlannedStep) -> Wait {
         let mut answer = Wait::Nothing;
-        for need in plan.steps.iter().filter(|other| step.needs.contains(&other.id)) {
+        for need in step.needs.iter().filter_map(|need| plan.step(need)) {
             match self.standing(need) {
                 Standing::Succeeded if !need.background => {}
                 Standing::Ready => {}
@@ -181,7 +184,7 @@ impl RunState {
                 Standing::Waiting | Standing::Running | Standing::Retrying => answer = Wait::Something,
             }
         }
-        match step.during.as_ref().and_then(|during| plan.steps.iter().find(|other| other.id == during.step)) {
+        match step.during.as_ref().and_then(|during| plan.step(&during.step)) {
             Some(target) if self.standing(target) == Standing::Skipped => {
                 Wait::Never(format!("`{}`, which it measures, was skipped", target.id))
             }

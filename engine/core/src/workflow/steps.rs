@@ -1,5 +1,7 @@
 //! Steps as they are declared.
 
+use std::collections::HashSet;
+
 use crate::diagnostic::{Mistake, quote};
 use crate::event::ENGINE;
 
@@ -50,23 +52,24 @@ pub const STEP_KEYS: [&str; 9] =
 /// Reads the maps under `steps` and `finally`.
 pub fn read(steps: Option<&Node>, finally: Option<&Node>, mistakes: &mut Vec<Mistake>) -> Vec<Step> {
     let mut all: Vec<Step> = vec![];
+    let mut ids = HashSet::new();
     for (name, node, finally) in [("`steps`", steps, false), ("`finally`", finally, true)] {
         let Some(node) = node else { continue };
         for (key, value) in fields::entries(node, name, mistakes).unwrap_or_default() {
-            check_id(key, &all, mistakes);
+            check_id(key, &mut ids, mistakes);
             all.push(read_step(key, value, finally, mistakes));
         }
     }
     all
 }
 
-fn check_id(key: &Key, before: &[Step], mistakes: &mut Vec<Mistake>) {
+fn check_id<'a>(key: &'a Key, ids: &mut HashSet<&'a str>, mistakes: &mut Vec<Mistake>) {
     fields::check_name(key, "a step", mistakes);
     if key.text == ENGINE {
         let help = "`engine` is the name of what the engine does itself".to_owned();
         mistakes.push(Mistake::new(key.span, "a step cannot have the name `engine`").help(help));
     }
-    if before.iter().any(|step| step.id.value == key.text) {
+    if !ids.insert(&key.text) {
         let message = format!("there is a step {} under `steps` already", quote(&key.text));
         mistakes.push(Mistake::new(key.span, message));
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::diagnostic::Span;
 
 /// The most values that a file may have once its aliases are written out.
-pub const MOST_VALUES: usize = 10_000;
+pub const MOST_VALUES: usize = 200_000;
 /// How deep values may be inside each other.
 pub const MOST_DEPTH: usize = 32;
 

@@ -61,7 +61,7 @@ fn catalog(parameters: Value) -> Catalog {
     let outputs = parameters.clone();
     let kind =
         StepKind { name: "p".into(), summary: String::new(), parameters, outputs, background: false, phases: vec![] };
-    Catalog { kinds: BTreeMap::from([("p".to_owned(), (plugin, kind))]) }
+    Catalog { kinds: BTreeMap::from([("p".to_owned(), (plugin.into(), kind))]) }
 }
 
 fn with(parameters: &str, schema: Value) -> Result<Value, String> {

@@ -1,5 +1,8 @@
 //! Plugins are asked what they have against a step's parameters, without a run and without any capability.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use serde_json::Value;
 use wasmtime::Store;
 use wasmtime::component::{ComponentType, Instance, Lift, TypedFunc};
@@ -24,9 +27,16 @@ impl Plugins {
     /// Plans a workflow. Its plugins judge their steps' parameters, and what they find stands among the other mistakes.
     pub async fn plan(&self, source: &Source, choice: &Choice) -> Result<Plan, Diagnostics> {
         let mut draft = plan::draft(source, &self.catalog(), choice);
+        // Many steps may ask for the same, and the same is answered to it.
+        let mut answers = HashMap::new();
         for number in 0..draft.questions().len() {
-            let answer = self.ask(&draft.questions()[number]).await;
-            draft.answer(number, answer);
+            let question = &draft.questions()[number];
+            let asked = (question.uses.clone(), question.parameters.to_string(), question.about.to_string());
+            let answer = match answers.entry(asked) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(self.ask(question).await),
+            };
+            draft.answer(number, answer.clone());
         }
         draft.finish()
     }

@@ -115,8 +115,9 @@ impl Plugins {
     pub fn catalog(&self) -> Catalog {
         let mut catalog = Catalog::default();
         for (source, loaded) in &self.loaded {
+            let facts = Arc::new(loaded.facts.clone());
             for kind in &loaded.description.kinds {
-                let entry = (loaded.facts.clone(), kind.clone());
+                let entry = (facts.clone(), kind.clone());
                 if is_plugin_file(source) {
                     catalog.kinds.insert(format!("{source}#{}", kind.name), entry.clone());
                 }

@@ -12,6 +12,7 @@ use wfe_core::backend::Clock;
 use wfe_core::capability::step;
 use wfe_core::event::Outcome;
 use wfe_core::plan::PlannedStep;
+use wfe_core::state::RunState;
 use wfe_core::{CallError, Event, Millis, error};
 
 use crate::host::attempt::Attempt;
@@ -111,8 +112,8 @@ impl Run {
                 // Cancelled while it waited to be tried again: its step is over, and nobody waits for this attempt.
                 return std::future::pending().await;
             }
-            let outputs = services.recorder.with_state(|state| state.outputs());
-            let resolved = planned.parameters.resolve(&outputs);
+            let resolve = |state: &RunState| planned.parameters.resolve(|step| state.outputs(step));
+            let resolved = services.recorder.with_state(resolve);
             let parameters = resolved.as_ref().cloned().unwrap_or(Value::Null);
             let event = Event::AttemptStarted {
                 step: planned.id.clone(),

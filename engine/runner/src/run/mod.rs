@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use wfe_core::event::Keep;
 use wfe_core::measure::Recording;
 use wfe_core::plan::Plan;
-use wfe_core::state::{Action, RunState};
+use wfe_core::state::{Action, Due, RunState};
 use wfe_core::{CallError, Event, Millis};
 
 use crate::directory::DirectoryError;
@@ -158,7 +158,7 @@ impl Run {
                 cancelled = true;
                 self.cancel("the disk under the run's directory is full", true)?;
             }
-            let actions = self.services.recorder.with_state(|state| state.next(&self.plan));
+            let actions = self.next(&attempts);
             let mut acted = false;
             for action in actions {
                 if action == Action::End {
@@ -174,12 +174,24 @@ impl Run {
                 Wake::Over(attempt) => {
                     attempts.forget(&attempt.step);
                     attempt.recorded?;
+                    // It may be tried again from now on, and not since its end was recorded.
+                    self.services.recorder.is_due(&attempt.step);
                 }
                 Wake::Cancelled(reason) => {
                     cancelled = true;
                     self.cancel(&reason, false)?;
                 }
             }
+        }
+    }
+
+    /// What to do now: what the latest events ask for, and what the whole state asks for when nothing else goes on.
+    fn next(&self, attempts: &Attempts) -> Vec<Action> {
+        let next = |due: Due| self.services.recorder.with_state(|state| state.next(&self.plan, &due));
+        let actions = next(self.services.recorder.take_due());
+        match actions.is_empty() && attempts.running.is_empty() {
+            true => next(Due::all()),
+            false => actions,
         }
     }
 

@@ -88,9 +88,9 @@ pub(super) async fn open(
 
 fn started(id: String, plan: &Plan, backend: &dyn Backend, options: &Options) -> RunStarted {
     let facts = backend.facts();
-    let mut plugins: Vec<Plugin> = plan.steps.iter().map(|step| step.plugin.clone()).collect();
-    plugins.sort_by(|a, b| (&a.name, &a.digest).cmp(&(&b.name, &b.digest)));
-    plugins.dedup();
+    let plugins: BTreeMap<_, &Plugin> =
+        plan.steps.iter().map(|step| ((&step.plugin.name, &step.plugin.digest), &*step.plugin)).collect();
+    let plugins = plugins.into_values().cloned().collect();
     RunStarted {
         format: FORMAT,
         run: id,

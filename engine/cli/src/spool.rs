@@ -1,0 +1,158 @@
+//! Lines for a terminal that may be slow, stopped or gone: a thread of their own shows them, and a run never waits for it.
+
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use wfe_core::Entry;
+
+/// Lines and entries that wait to be shown; what comes beyond that is counted and left out.
+const WAITING: usize = 1_000;
+/// How long what waits may take to be shown at the end.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What can be shown.
+pub enum Said {
+    /// A line of the process's own.
+    Line(String),
+    /// An event of the run.
+    Entry(Box<Entry>),
+}
+
+/// Shows what is said.
+pub trait View: Send + 'static {
+    /// Shows a line.
+    fn line(&mut self, line: &str);
+    /// Shows an event.
+    fn entry(&mut self, entry: &Entry);
+}
+
+/// A thread that shows things.
+pub struct Spool {
+    queue: SyncSender<Said>,
+    left_out: u64,
+    /// Closed when everything is shown.
+    shown: Receiver<()>,
+}
+
+impl Spool {
+    /// Begins to show things.
+    pub fn start(mut view: impl View) -> Self {
+        let (queue, said) = sync_channel(WAITING);
+        let (done, shown) = sync_channel(0);
+        std::thread::spawn(move || {
+            let _done: SyncSender<()> = done;
+            said.into_iter().for_each(|said| match said {
+                Said::Line(line) => view.line(&line),
+                Said::Entry(entry) => view.entry(&entry),
+            });
+        });
+        Self { queue, left_out: 0, shown }
+    }
+
+    /// Shows something later, or leaves it out.
+    pub fn say(&mut self, said: Said) {
+        if self.left_out > 0 {
+            let notice = format!("notice: {} lines were not shown; `wfe logs` has them", self.left_out);
+            match self.queue.try_send(Said::Line(notice)) {
+                Ok(()) => self.left_out = 0,
+                Err(_) => return self.left_out += 1,
+            }
+        }
+        if let Err(TrySendError::Full(_)) = self.queue.try_send(said) {
+            self.left_out += 1;
+        }
+    }
+
+    /// Waits until everything is shown, but not for ever.
+    pub fn finish(self) {
+        drop(self.queue);
+        // It is closed and nothing comes, or the time is over.
+        let _ = self.shown.recv_timeout(PATIENCE);
+    }
+}
+
+/// The spool of this process, while a run against a real world goes on.
+static SPOOL: Mutex<Option<Spool>> = Mutex::new(None);
+
+/// From now on everything for the terminal goes through a spool.
+pub fn install(view: impl View) {
+    finish();
+    *SPOOL.lock().unwrap_or_else(PoisonError::into_inner) = Some(Spool::start(view));
+}
+
+/// Gives something to the spool; gives it back when there is none.
+pub fn say(said: Said) -> Result<(), Said> {
+    match &mut *SPOOL.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(spool) => {
+            spool.say(said);
+            Ok(())
+        }
+        None => Err(said),
+    }
+}
+
+/// Shows what waits, and goes on without a spool.
+pub fn finish() {
+    let spool = SPOOL.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(spool) = spool {
+        spool.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A terminal that is stopped until it is let go.
+    struct Stopped {
+        go: Option<Receiver<()>>,
+        shown: Arc<Mutex<Vec<String>>>,
+        lines: Arc<AtomicUsize>,
+    }
+
+    impl View for Stopped {
+        fn line(&mut self, line: &str) {
+            if let Some(go) = self.go.take() {
+                let _ = go.recv();
+            }
+            self.lines.fetch_add(1, Ordering::SeqCst);
+            self.shown.lock().unwrap().push(line.to_owned());
+        }
+
+        fn entry(&mut self, _: &Entry) {}
+    }
+
+    #[test]
+    fn nobody_waits_for_a_stopped_terminal() {
+        let (let_go, go) = sync_channel(1);
+        let (shown, lines) = (Arc::default(), Arc::new(AtomicUsize::new(0)));
+        let mut spool = Spool::start(Stopped { go: Some(go), shown: Arc::clone(&shown), lines: lines.clone() });
+        for n in 0..3 * WAITING {
+            spool.say(Said::Line(n.to_string()));
+        }
+        assert_eq!(lines.load(Ordering::SeqCst), 0, "nothing is shown yet");
+        let_go.send(()).unwrap();
+        while lines.load(Ordering::SeqCst) < WAITING {
+            std::thread::yield_now();
+        }
+        spool.say(Said::Line("the last".into()));
+        spool.finish();
+        let shown = shown.lock().unwrap();
+        let [.., notice, last] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!(last, "the last");
+        let numbers = shown.iter().filter(|line| line.parse::<usize>().is_ok()).count();
+        assert_eq!(*notice, format!("notice: {} lines were not shown; `wfe logs` has them", 3 * WAITING - numbers));
+    }
+
+    #[test]
+    fn an_end_waits_a_while_and_not_for_ever() {
+        let (_let_go, go) = sync_channel(1);
+        let mut spool = Spool::start(Stopped { go: Some(go), shown: Arc::default(), lines: Arc::default() });
+        spool.say(Said::Line("never shown".into()));
+        spool.finish();
+    }
+}
