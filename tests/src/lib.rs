@@ -14,10 +14,11 @@ use wfe_core::Millis;
 use wfe_core::diagnostic::Source;
 use wfe_core::event::Keep;
 use wfe_core::plan::{Choice, Plan};
+use wfe_core::workflow::Reading;
 use wfe_report::Document;
 use wfe_runner::journal;
 use wfe_runner::plugin::{Plugins, builtin_names};
-use wfe_runner::run::{Cancel, Finished, Options, Resumption, Run};
+use wfe_runner::run::{Cancel, Finished, Options, Resumption, Run, Takeover, WORKFLOW};
 use wfe_sim::{Faults, Sim};
 
 /// The step `cluster`: three nodes and a loader. For `concat!`.
@@ -73,7 +74,7 @@ pub fn planned_with(text: &str, set: &[(&str, &str)], files: &[&str], directory:
     let plugins = rehearsal().block_on(Plugins::load(&used, directory)).expect("the plugins load");
     let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let choice = Choice { backend: "sim".into(), set, ..Choice::default() };
-    let plan = rehearsal().block_on(plugins.plan(&Source::new("test.yaml", text), &choice));
+    let plan = rehearsal().block_on(plugins.plan(Reading::of(Source::new("test.yaml", text)), &choice));
     let plan = plan.unwrap_or_else(|mistakes| panic!("{mistakes}"));
     Planned { text: text.to_owned(), plan, plugins }
 }
@@ -115,10 +116,14 @@ impl Trouble {
     fn cancel(&self, now: Millis) -> Cancel {
         let Some(at) = self.cancelled_at else { return Cancel::never() };
         let (sender, receiver) = watch::channel(None);
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(at.saturating_sub(now))).await;
-            sender.send_replace(Some("Ctrl-C".to_owned()));
-        });
+        let ask = move || sender.send_replace(Some("Ctrl-C".to_owned()));
+        match at.checked_sub(now) {
+            None | Some(0) => drop(ask()),
+            Some(later) => drop(tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(later)).await;
+                ask();
+            })),
+        }
         Cancel::new(receiver)
     }
 }
@@ -139,6 +144,14 @@ pub fn rehearse_in(planned: &Planned, runs: &Path, seed: u64, trouble: &Trouble)
     })
 }
 
+/// A run's directory as a process leaves it that is killed when its journal holds these bytes.
+pub fn killed(directory: &Path, journal: &[u8], planned: &Planned) {
+    let write = |name: &str, bytes: &[u8]| std::fs::write(directory.join(name), bytes).expect("a file is written");
+    std::fs::create_dir_all(directory).expect("a directory is made");
+    write(WORKFLOW, planned.text.as_bytes());
+    write(journal::FILE, journal);
+}
+
 /// Carries on with the run in a directory, as `wfe resume` does.
 pub fn resume(planned: &Planned, directory: &Path) -> Result<Finished, String> {
     resume_in(planned, directory, &Trouble::default())
@@ -147,12 +160,12 @@ pub fn resume(planned: &Planned, directory: &Path) -> Result<Finished, String> {
 /// Carries on with a run that meets with trouble, the same as before.
 pub fn resume_in(planned: &Planned, directory: &Path, trouble: &Trouble) -> Result<Finished, String> {
     let Planned { plan, plugins, .. } = planned.clone();
-    let entries = journal::read(directory).map_err(|e| e.to_string())?.entries;
-    let now = entries.last().map_or(0, |entry| entry.at);
+    let taken = Takeover::of(directory).map_err(|e| e.to_string())?;
+    let now = taken.begun.state.now;
     rehearsal().block_on(async {
         let sim = Arc::new(Sim::new(trouble.faults.clone()));
         let resumption = Resumption { telemetry_ms: 60_000, ..Resumption::default() };
-        let run = Run::resume(directory.into(), plan, plugins, sim, resumption).await;
+        let run = Run::resume(taken, plan, plugins, sim, resumption).await;
         run.map_err(|e| e.to_string())?.carry_out(trouble.cancel(now)).await.map_err(|e| e.to_string())
     })
 }

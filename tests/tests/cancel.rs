@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics fails, and says where")]
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use wfe_core::event::{Outcome, ResourceState};
 use wfe_core::state::RunState;
 use wfe_core::verdict::Verdict;
 use wfe_core::{Event, Millis};
 use wfe_runner::journal;
-use wfe_tests::{Planned, Trouble, cluster, planned, rehearse, rehearse_in};
+use wfe_tests::{Planned, Trouble, cluster, killed, planned, rehearse, rehearse_in, resume_in};
 
 /// Its `finally` takes two minutes.
 const WORKFLOW: &str = concat!(
@@ -70,7 +71,7 @@ fn ended_in_order(at: Millis, state: &RunState, entries: &[wfe_core::Entry]) {
     let quiet = state.attempt("quiet-again").and_then(|attempt| attempt.outcome.as_ref());
     let succeeded = |outcome: Option<&Outcome>| matches!(outcome, Some(Outcome::Succeeded { .. }));
     // Without a cluster `finally` has nothing to wait for, fails, and what needs that is skipped.
-    let has_cluster = entries[..asked].iter().any(|entry| match &entry.event {
+    let has_cluster = entries.iter().any(|entry| match &entry.event {
         Event::CallAnswered { id, .. } => id.name == "cluster/cluster.create",
         _ => false,
     });
@@ -99,6 +100,26 @@ fn cancelled_at_every_moment() {
     for at in moments {
         let (state, entries) = cancelled_at(&planned, at);
         ended_in_order(at, &state, &entries);
+    }
+}
+
+/// What `wfe cancel` does when the process of a run is gone: it takes the run over, and is asked before anything happens.
+#[test]
+fn cancelled_where_a_crash_cut_it() {
+    let planned = planned(WORKFLOW, &[]);
+    let runs = tempfile::tempdir().unwrap();
+    let whole = rehearse(&planned, runs.path(), 3);
+    let entries = journal::read(&whole.directory).unwrap().entries;
+    let lines = fs::read(whole.directory.join(journal::FILE)).unwrap();
+    let lines: Vec<&[u8]> = lines.split_inclusive(|byte| *byte == b'\n').collect();
+    let last = entries.iter().rposition(|entry| matches!(entry.event, Event::AttemptEnded { .. })).unwrap();
+    for kept in 1..=last {
+        let directory = runs.path().join(format!("killed-{kept}"));
+        killed(&directory, &lines[..kept].concat(), &planned);
+        let at = entries[kept - 1].at;
+        let trouble = Trouble { cancelled_at: Some(at), ..Trouble::default() };
+        let finished = resume_in(&planned, &directory, &trouble).unwrap();
+        ended_in_order(at, &finished.state, &journal::read(&directory).unwrap().entries);
     }
 }
 

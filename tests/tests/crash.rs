@@ -11,16 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use wfe_core::event::ResourceState;
-use wfe_runner::run::WORKFLOW;
 use wfe_runner::{journal, telemetry};
-use wfe_tests::{Planned, Trouble, planned, rehearse, rehearse_in, repository, result, resume, resume_in};
-
-/// A run's directory as a process leaves it that is killed when its journal holds these bytes.
-fn killed(directory: &Path, journal: &[u8], planned: &Planned) {
-    fs::create_dir_all(directory).unwrap();
-    fs::write(directory.join(WORKFLOW), &planned.text).unwrap();
-    fs::write(directory.join(journal::FILE), journal).unwrap();
-}
+use wfe_tests::{Planned, Trouble, killed, planned, rehearse, rehearse_in, repository, result, resume, resume_in};
 
 #[test]
 fn elasticity_killed_at_every_entry() {

@@ -1,11 +1,9 @@
 //! Why a command ends without success: a message for people and an exit code for programs.
 
-use std::path::Path;
-
 use wfe_core::diagnostic::{Diagnostic, Diagnostics};
 use wfe_core::state::FoldError;
 use wfe_runner::directory::DirectoryError;
-use wfe_runner::journal::{self, JournalError};
+use wfe_runner::journal::JournalError;
 use wfe_runner::plugin::PluginError;
 use wfe_runner::run::RunError;
 
@@ -34,18 +32,6 @@ impl Failure {
     /// Something that the command needs failed.
     pub fn infrastructure(message: impl Into<String>) -> Self {
         Self { code: INFRASTRUCTURE, message: format!("error: {}", message.into()), diagnostics: Vec::new() }
-    }
-
-    /// The same with a line more.
-    pub fn and(mut self, line: &str) -> Self {
-        self.message.push('\n');
-        self.message.push_str(line);
-        self
-    }
-
-    /// The events in a run's journal make no sense.
-    pub fn journal(directory: &Path, error: &FoldError) -> Self {
-        Self::infrastructure(format!("{}: {error}", directory.join(journal::FILE).display()))
     }
 }
 
@@ -76,6 +62,11 @@ impl From<JournalError> for Failure {
             JournalError::Owned { .. } => {
                 Self::request(format!("{error}\n`wfe logs -f` follows the run, `wfe cancel` ends it in order"))
             }
+            JournalError::Damaged { .. } | JournalError::Senseless { error: FoldError::Gap { .. }, .. } => {
+                Self::infrastructure(format!(
+                    "{error}\n`wfe show` tells what stands before that; machines that it lists may have to be given back by hand"
+                ))
+            }
             _ => Self::infrastructure(error.to_string()),
         }
     }
@@ -89,6 +80,7 @@ impl From<RunError> for Failure {
             RunError::Backend(error) if error.kind == wfe_core::error::kind::REQUEST => Self::request(error.message),
             RunError::Backend(error) => Self::infrastructure(error.message),
             RunError::Resume(_) => Self::request(error.to_string()),
+            RunError::Stuck => Self::infrastructure(format!("{error}\n`wfe cleanup` gives its machines back")),
             RunError::Record(_) => Self::infrastructure(format!(
                 "{error}\nthe run stopped there and its machines may still run: when the cause is gone, `wfe resume` carries on"
             )),

@@ -7,7 +7,7 @@ use wfe_core::backend::Offers;
 use wfe_core::diagnostic::{Diagnostics, Mistake, Source};
 use wfe_core::event::RunStarted;
 use wfe_core::plan::{Choice, Plan};
-use wfe_core::workflow::Workflow;
+use wfe_core::workflow::Reading;
 use wfe_runner::directory;
 use wfe_runner::plugin::{PluginError, Plugins, builtin_names};
 
@@ -28,30 +28,30 @@ pub struct Ready {
 /// Reads, checks and plans the workflow in a file. `shown` is how messages name the file; plugin files are found beside
 /// it.
 pub async fn prepare(file: &Path, shown: &str, choice: &Choice) -> Result<Ready, Failure> {
-    let (bytes, source) = read(file, shown)?;
-    let plugins = Plugins::load(&uses(&source), directory_of(file)).await;
-    let plugins = plugins.map_err(|error| unusable(&source, error))?;
-    ready(bytes, &source, plugins, choice).await
+    let (bytes, reading) = read(file, shown)?;
+    let plugins = Plugins::load(&uses(&reading), directory_of(file)).await;
+    let plugins = plugins.map_err(|error| unusable(&reading, error))?;
+    ready(bytes, reading, plugins, choice).await
 }
 
 /// Plans a run again from the copies of its workflow and its plugins.
 pub async fn prepare_again(run: &Path, started: &RunStarted, choice: &Choice) -> Result<Ready, Failure> {
     let file = run.join(wfe_runner::run::WORKFLOW);
-    let (bytes, source) = read(&file, &file.display().to_string())?;
-    let plugins = Plugins::load_copies(&uses(&source), run, &started.plugins).await;
-    let plugins = plugins.map_err(|error| unusable(&source, error))?;
-    ready(bytes, &source, plugins, choice).await
+    let (bytes, reading) = read(&file, &file.display().to_string())?;
+    let plugins = Plugins::load_copies(&uses(&reading), run, &started.plugins).await;
+    let plugins = plugins.map_err(|error| unusable(&reading, error))?;
+    ready(bytes, reading, plugins, choice).await
 }
 
-fn read(file: &Path, shown: &str) -> Result<(Vec<u8>, Source), Failure> {
+fn read(file: &Path, shown: &str) -> Result<(Vec<u8>, Reading), Failure> {
     let bytes =
         directory::read(file, MOST_BYTES).map_err(|e| Failure::request(format!("{shown} cannot be read: {e}")))?;
     let source = Source::from_bytes(shown, &bytes)?;
-    Ok((bytes, source))
+    Ok((bytes, Reading::of(source)))
 }
 
-async fn ready(bytes: Vec<u8>, source: &Source, plugins: Plugins, choice: &Choice) -> Result<Ready, Failure> {
-    let plan = plugins.plan(source, choice).await?;
+async fn ready(bytes: Vec<u8>, reading: Reading, plugins: Plugins, choice: &Choice) -> Result<Ready, Failure> {
+    let plan = plugins.plan(reading, choice).await?;
     Ok(Ready { plan, plugins, bytes })
 }
 
@@ -60,16 +60,16 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The built-in plugins and the ones in files that the workflow names. Mistakes of the workflow are not told here: the
 /// plan tells all of them at once.
-fn uses(source: &Source) -> BTreeSet<String> {
-    let files = Workflow::plugin_files(source).into_iter().map(|file| file.value);
+fn uses(reading: &Reading) -> BTreeSet<String> {
+    let files = reading.plugin_files().into_iter().map(|file| file.value.clone());
     builtin_names().map(str::to_owned).chain(files).collect()
 }
 
 /// A plugin that cannot be used, told at the place where the workflow names it.
-fn unusable(source: &Source, error: PluginError) -> Failure {
-    let files = Workflow::plugin_files(source);
+fn unusable(reading: &Reading, error: PluginError) -> Failure {
+    let files = reading.plugin_files();
     match files.iter().find(|file| file.value.split('#').next() == Some(error.plugin.as_str())) {
-        Some(file) => Diagnostics::of(source, [Mistake::new(file.span, error.to_string())]).into(),
+        Some(file) => Diagnostics::of(reading.source(), [Mistake::new(file.span, error.to_string())]).into(),
         None => error.into(),
     }
 }

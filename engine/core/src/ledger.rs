@@ -54,6 +54,14 @@ impl Resource {
         use ResourceState::{Announced, Kept, Leaked, Live};
         matches!(self.state, Announced | Live | Kept | Leaked)
     }
+
+    fn settle(&mut self, at: Millis, state: ResourceState) {
+        self.state = state;
+        self.settled = true;
+        if state == ResourceState::Deleted {
+            self.ended.get_or_insert(at);
+        }
+    }
 }
 
 /// Everything that the run made, by kind and id.
@@ -140,15 +148,7 @@ impl Ledger {
             Event::CallIntended(id) => self.announced(at, id),
             Event::CallAnswered { id, answer } => {
                 if id.class.has_intent() {
-                    let key = id.key(&self.run);
-                    self.in_flight.remove(&key);
-                    // Who refuses has made nothing.
-                    let refused = |error: &CallError| [kind::REQUEST, kind::UNSUPPORTED].contains(&error.kind.as_str());
-                    let certain = answer.as_ref().err().is_none_or(refused);
-                    if let Some(maker) = self.makers.get_mut(&key) {
-                        maker.since = at;
-                        maker.in_doubt = if certain { 0 } else { maker.in_doubt };
-                    }
+                    self.arrived(at, &id.key(&self.run), answer.as_ref().err());
                 }
                 self.answered(at, id, answer.as_ref().ok());
                 if answer.as_ref().is_err_and(|error| error.kind == kind::INFRASTRUCTURE) {
@@ -167,14 +167,9 @@ impl Ledger {
             }
             Event::ResourceSettled { kind, id, state, reason, hourly_usd, expires } => {
                 let Some(resource) = self.entries.get_mut(&(kind.clone(), id.clone())) else { return };
-                resource.state = *state;
-                resource.reason = reason.clone();
-                resource.expires = expires.clone();
+                (resource.reason, resource.expires) = (reason.clone(), expires.clone());
                 resource.hourly_usd = hourly_usd.or(resource.hourly_usd);
-                resource.settled = true;
-                if *state == ResourceState::Deleted {
-                    resource.ended.get_or_insert(at);
-                }
+                resource.settle(at, *state);
             }
             _ => {}
         }
@@ -187,6 +182,16 @@ impl Ledger {
             resource.state = Live;
             resource.settled = false;
             resource.reason = None;
+        }
+    }
+
+    /// An announced call was answered. Who refuses it has made nothing.
+    fn arrived(&mut self, at: Millis, key: &str, error: Option<&CallError>) {
+        self.in_flight.remove(key);
+        let certain = error.is_none_or(|error| [kind::REQUEST, kind::UNSUPPORTED].contains(&error.kind.as_str()));
+        if let Some(maker) = self.makers.get_mut(key) {
+            maker.since = at;
+            maker.in_doubt = if certain { 0 } else { maker.in_doubt };
         }
     }
 

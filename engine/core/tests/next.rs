@@ -133,6 +133,8 @@ struct Player<'a> {
     state: RunState,
     entries: Vec<Entry>,
     running: Vec<(String, u32)>,
+    /// Attempts that have been asked for and wait for their moment.
+    waiting: Vec<(String, u32)>,
     stopping: BTreeSet<String>,
     starts: Vec<(String, u32)>,
     due: Due,
@@ -142,8 +144,8 @@ impl<'a> Player<'a> {
     fn new(plan: &'a Plan, shape: &'a Shape) -> Self {
         let first = Entry { n: 0, at: 0, event: started() };
         let state = RunState::begin(&first).unwrap();
-        let (running, stopping, starts) = (Vec::new(), BTreeSet::new(), Vec::new());
-        Self { plan, shape, state, entries: vec![first], running, stopping, starts, due: Due::all() }
+        let (running, waiting, stopping, starts) = (Vec::new(), Vec::new(), BTreeSet::new(), Vec::new());
+        Self { plan, shape, state, entries: vec![first], running, waiting, stopping, starts, due: Due::all() }
     }
 
     fn record(&mut self, event: Event) {
@@ -162,10 +164,12 @@ impl<'a> Player<'a> {
         for round in 0..500 {
             if self.shape.cancel_after == Some(round) {
                 self.record(Event::CancelRequested { reason: "test".into(), broken: false });
+                self.waiting.retain(|(step, _)| self.plan.step(step).is_some_and(|step| step.finally));
             }
             let actions = self.next();
             if actions.contains(&Action::End) {
                 assert!(self.running.is_empty(), "the run ends while {:?} run", self.running);
+                assert!(self.waiting.is_empty(), "the run ends while {:?} wait", self.waiting);
                 return;
             }
             let mut acted = false;
@@ -173,7 +177,7 @@ impl<'a> Player<'a> {
                 acted |= self.act(action);
             }
             if !acted {
-                self.end_one(round);
+                self.go_on(round);
             }
         }
         panic!("the run does not end: {:?}", self.entries);
@@ -181,16 +185,29 @@ impl<'a> Player<'a> {
 
     /// What the latest events ask for is what the whole state asks for.
     fn next(&mut self) -> Vec<Action> {
-        let all = self.state.next(self.plan, &Due::all());
-        let due = self.state.next(self.plan, &std::mem::take(&mut self.due));
-        if !due.is_empty() || !self.running.is_empty() {
-            assert_eq!(due, all);
+        let mut all = self.state.next(self.plan, &Due::all());
+        all.retain(|action| !self.waits(action));
+        let mut due = self.state.next(self.plan, &std::mem::take(&mut self.due));
+        due.retain(|action| !self.waits(action));
+        if due.is_empty() && self.running.is_empty() && self.waiting.is_empty() {
+            return all;
         }
-        all
+        assert_eq!(due, all);
+        due
+    }
+
+    /// Whether an action starts an attempt that waits already.
+    fn waits(&self, action: &Action) -> bool {
+        let waits = |step: &String| self.waiting.iter().any(|(waiting, _)| waiting == step);
+        matches!(action, Action::Start { step, .. } if waits(step))
     }
 
     fn act(&mut self, action: Action) -> bool {
         match action {
+            Action::Start { step, attempt, .. } if attempt > 1 => {
+                self.waiting.push((step, attempt));
+                return false;
+            }
             Action::Start { step, attempt, .. } => self.start(step, attempt),
             Action::Stop { step } => {
                 self.stopping.insert(step.clone());
@@ -227,14 +244,21 @@ impl<'a> Player<'a> {
         }
     }
 
+    /// Starts an attempt that has waited, or ends one that can end by itself; which, the shape picks.
+    fn go_on(&mut self, round: usize) {
+        if !self.waiting.is_empty() && round.is_multiple_of(2) {
+            let (step, attempt) = self.waiting.remove(self.shape.order[round % 64].index(self.waiting.len()));
+            return self.start(step, attempt);
+        }
+        if self.running.iter().any(|(step, _)| self.ends_by_itself(step)) || self.waiting.is_empty() {
+            self.end_one(round);
+        }
+    }
+
     /// Ends one attempt that can end by itself, picked by the shape.
     fn end_one(&mut self, round: usize) {
-        let ends_by_itself = |step: &String| {
-            let shape = self.shape_of(step);
-            !shape.background || self.stopping.contains(step) || shape.fate != Fate::Succeeds
-        };
         let able: Vec<usize> =
-            (0..self.running.len()).filter(|place| ends_by_itself(&self.running[*place].0)).collect();
+            (0..self.running.len()).filter(|place| self.ends_by_itself(&self.running[*place].0)).collect();
         assert!(!able.is_empty(), "nothing can go on: {:?}", self.running);
         let (step, attempt) = self.running.remove(*self.shape.order[round % 64].get(&able));
         let outcome = match (self.shape_of(&step).fate, attempt) {
@@ -243,6 +267,11 @@ impl<'a> Player<'a> {
             _ => Outcome::Failed { error: CallError::infrastructure("i", "a machine is lost") },
         };
         self.record(Event::AttemptEnded { step, attempt, outcome, cut: false });
+    }
+
+    fn ends_by_itself(&self, step: &str) -> bool {
+        let shape = self.shape_of(step);
+        !shape.background || self.stopping.contains(step) || shape.fate != Fate::Succeeds
     }
 }
 

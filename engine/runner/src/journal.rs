@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::watch;
 use wfe_core::Entry;
+use wfe_core::state::FoldError;
 
 use crate::owner::Owner;
 
@@ -58,6 +59,14 @@ pub enum JournalError {
         byte: usize,
         /// What the reader said.
         message: String,
+    },
+    /// The entries are whole, and make no sense one after another.
+    #[error("{}: {error}", path.display())]
+    Senseless {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: FoldError,
     },
     /// An event is larger than a line may be.
     #[error("{}: an event of {size} bytes is larger than a journal's line may be ({LONGEST_LINE} bytes)", path.display())]
@@ -156,12 +165,11 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Takes ownership of a run's journal, then reads it: in this order, because its owner may still write.
-    pub fn reopen(directory: &Path) -> Result<(Self, Contents), JournalError> {
+    /// Takes ownership of a run's journal. Only then it is read, because an owner may still write.
+    pub fn reopen(directory: &Path) -> Result<Self, JournalError> {
         let path = directory.join(FILE);
         let file = OpenOptions::new().append(true).open(&path);
-        let journal = Self::own(file, path, true)?;
-        Ok((journal, read(directory)?))
+        Self::own(file, path, true)
     }
 
     /// Cuts a torn last line off, to write after the last whole entry. `durable` says whether [`Journal::sync`] syncs.

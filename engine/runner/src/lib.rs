@@ -11,6 +11,7 @@
 //! # }
 //! ```
 
+pub mod begun;
 pub mod clock;
 pub mod directory;
 pub mod host;

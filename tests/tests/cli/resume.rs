@@ -77,8 +77,8 @@ fn a_torn_journal_is_told_and_carried_on_with() {
     Report: [directory]/.wfe/runs/quick-[stamp]/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines
     --- stderr
-     0:00:49  resumed
     notice: the journal's last line was torn (112 bytes) and is dropped
+     0:00:49  resumed
      0:00:49  cluster: cluster
      0:02:24  cluster: scylla 2025.2 runs on 3 nodes
      0:02:24  cluster: succeeded

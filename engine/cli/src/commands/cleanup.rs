@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use wfe_core::event::ResourceState;
 use wfe_core::state::RunState;
+use wfe_runner::begun::Begun;
 use wfe_runner::clock::wall_seconds;
 use wfe_runner::{directory, run};
 
 use crate::args::CleanupArgs;
-use crate::begun::Begun;
+use crate::begun::{backend, take, tell_torn};
 use crate::commands::report::write_again;
 use crate::failure::{Failure, INFRASTRUCTURE};
 use crate::signals::{self, Left};
@@ -30,7 +31,7 @@ fn expired(args: &CleanupArgs) -> Result<u8, Failure> {
         let outcome = match Begun::read(&directory) {
             Ok(begun) if !has_expired(&begun.state, &now) => continue,
             Ok(_) => clean(directory),
-            Err(failure) => Err(failure),
+            Err(error) => Err(error.into()),
         };
         match outcome {
             Ok(left) => code = code.max(left),
@@ -49,22 +50,22 @@ fn has_expired(state: &RunState, now: &str) -> bool {
 }
 
 fn clean(directory: PathBuf) -> Result<u8, Failure> {
-    let begun = Begun::read_to_change(&directory)?;
-    let id = begun.state.started.run.clone();
-    if begun.state.ended.is_some() && begun.state.ledger.is_clear() {
+    let taken = take(&directory)?;
+    let RunState { started, ended, ledger, .. } = &taken.begun.state;
+    let (id, simulated) = (started.run.clone(), started.simulated);
+    if ended.is_some() && ledger.is_clear() {
         outln!("{id}: nothing is left of it");
         return Ok(0);
     }
-    let (_, backend) = begun.backend()?;
-    let simulated = begun.state.started.simulated;
+    let (_, backend) = backend(started)?;
     let left = Left::new(directory.parent().unwrap_or(Path::new(".")), "cleanup");
     let reporters = vec![progress::reporter(simulated), left.reporter()];
     let state = runtime(simulated)?.block_on(async {
         // What it does is the orderly end: nothing can be asked of it but to go on or to end at once.
         drop(signals::listen(simulated, left, Some("wfe cleanup")));
-        run::clean_up(directory.clone(), backend, reporters).await
+        tell_torn(&taken.begun);
+        run::clean_up(taken, backend, reporters).await
     })?;
-    begun.tell_torn();
     write_again(&directory, &Begun::read(&directory)?)?;
     let left: Vec<_> = state.ledger.left().collect();
     for resource in &left {

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use wfe_core::{Entry, Event};
+use wfe_runner::begun::Begun;
 use wfe_runner::directory;
 use wfe_runner::owner::Owner;
 
 use crate::args::LogsArgs;
-use crate::begun::Begun;
 use crate::failure::Failure;
 use crate::journal_lines::line;
 use crate::runtime;

@@ -9,7 +9,7 @@ use wfe_core::{Entry, Event};
 use wfe_runner::host::Replay;
 use wfe_runner::host::offline::{self, Replayed};
 use wfe_runner::journal;
-use wfe_runner::run::{Cancel, Finished, Resumption, Run, WORKFLOW};
+use wfe_runner::run::{Cancel, Finished, Resumption, Run, Takeover, WORKFLOW};
 
 use crate::args::{BackendName, ChoiceArgs, PluginTestArgs};
 use crate::commands::plan::{for_a_moment, rehearse};
@@ -77,8 +77,8 @@ async fn killed(ready: &Ready, whole: &Finished, entries: &[Entry], runs: &Path)
         }
         let backend = backends::make(BackendName::Sim, &Default::default())?;
         let resumption = Resumption { telemetry_ms: telemetry_ms(true), ..Resumption::default() };
-        let run =
-            Run::resume(directory.clone(), ready.plan.clone(), ready.plugins.clone(), backend, resumption).await?;
+        let (plan, plugins) = (ready.plan.clone(), ready.plugins.clone());
+        let run = Run::resume(Takeover::of(&directory)?, plan, plugins, backend, resumption).await?;
         let resumed = run.carry_out(Cancel::never()).await?.state;
         let place = line(entry).map_or(format!("entry {}", entry.n), |line| line.trim().to_owned());
         found.extend(differences(&whole.state, &resumed).map(|what| format!("killed after `{place}`: {what}")));

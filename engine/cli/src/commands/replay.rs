@@ -6,13 +6,13 @@ use serde_json::Value;
 use wfe_core::event::{Outcome, RunStarted};
 use wfe_core::state::{Attempt, RunState};
 use wfe_core::{CallError, Millis};
+use wfe_runner::begun::Begun;
 use wfe_runner::directory;
 use wfe_runner::host::Replay;
 use wfe_runner::host::offline::{self, Replayed};
 use wfe_runner::plugin::Plugins;
 
 use crate::args::ReplayArgs;
-use crate::begun::Begun;
 use crate::failure::{Failure, INFRASTRUCTURE};
 use crate::journal_lines::time;
 use crate::runtime;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use wfe_report::Document;
+use wfe_runner::begun::Begun;
 use wfe_runner::directory;
 
 use crate::args::ShowArgs;
-use crate::begun::Begun;
 use crate::commands::run::{print, write};
 use crate::failure::Failure;
 

@@ -2,11 +2,11 @@
 
 use wfe_core::event::Outcome;
 use wfe_core::state::{RunState, StepState};
+use wfe_runner::begun::Begun;
 use wfe_runner::directory;
 use wfe_runner::owner::Owner;
 
 use crate::args::ShowArgs;
-use crate::begun::Begun;
 use crate::failure::Failure;
 use crate::journal_lines::time;
 
@@ -17,11 +17,11 @@ pub fn show(args: ShowArgs) -> Result<u8, Failure> {
     if args.json {
         let text = serde_json::to_string_pretty(&state).map_err(|e| Failure::infrastructure(e.to_string()))?;
         outln!("{text}");
-        return damage.map_or(Ok(0), Err);
+        return damage.map_or(Ok(0), |damage| Err(damage.into()));
     }
     print(&state, Owner::last(&directory).is_some_and(|owner| owner.is_here()));
     outln!("files      {}", directory.display());
-    damage.map_or(Ok(0), |damage| Err(damage.and("what stands before that is shown")))
+    damage.map_or(Ok(0), |damage| Err(Failure::infrastructure(format!("{damage}\nwhat stands before that is shown"))))
 }
 
 fn print(state: &RunState, goes_on: bool) {

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostics, Mistake, Source, quote};
 use crate::limits;
 use crate::quantity;
 use crate::workflow::tree::Node;
-use crate::workflow::{Step, Workflow, describe, fields, is_plugin_file, suggest};
+use crate::workflow::{Reading, Step, Workflow, describe, fields, is_plugin_file, suggest};
 
 use super::check::{self, Draft, Question};
 use super::choice::{self, Choice};
@@ -24,16 +24,14 @@ use super::{During, Grants, Plan, PlannedStep, Retry, Template, grants, offers, 
 
 /// Checks a workflow against what is known of the plugins and makes a plan of it, without asking them.
 pub fn build(source: &Source, catalog: &Catalog, choice: &Choice) -> Result<Plan, Diagnostics> {
-    draft(source, catalog, choice).finish()
+    draft(Reading::of(source.clone()), catalog, choice).finish()
 }
 
 /// Checks a workflow against what is known of the plugins; they themselves are still to be asked. Nothing is run.
-pub fn draft(source: &Source, catalog: &Catalog, choice: &Choice) -> Draft {
-    let (mistakes, wrong) = (vec![], Diagnostics::default());
-    let mut draft = Draft { source: source.clone(), plan: None, mistakes, wrong, questions: vec![] };
-    if let Some(workflow) = Workflow::read(source, &mut draft.mistakes) {
-        draft.plan = plan(&workflow, catalog, choice, &mut draft);
-    }
+pub fn draft(reading: Reading, catalog: &Catalog, choice: &Choice) -> Draft {
+    let Reading { source, workflow, mistakes } = reading;
+    let mut draft = Draft { source, plan: None, mistakes, wrong: Diagnostics::default(), questions: vec![] };
+    draft.plan = workflow.and_then(|workflow| plan(&workflow, catalog, choice, &mut draft));
     draft
 }
 

@@ -193,9 +193,9 @@ impl RunState {
         }
     }
 
-    /// Whether nobody asked the step, or the run, to stop.
-    fn goes_on(&self, step: &StepState) -> bool {
-        self.cancelled.is_none() && step.stop_requested.is_none()
+    /// Whether nobody asked the step, or the run, to stop. `finally` is what a cancelled run still does.
+    fn goes_on(&self, step: &PlannedStep, state: &StepState) -> bool {
+        (self.cancelled.is_none() || step.finally) && state.stop_requested.is_none()
     }
 
     fn standing(&self, step: &PlannedStep) -> Standing {
@@ -208,7 +208,7 @@ impl RunState {
             None if attempt.ready.is_some() => Standing::Ready,
             None => Standing::Running,
             Some(Outcome::Succeeded { .. }) => Standing::Succeeded,
-            Some(Outcome::Failed { error }) if is_retried(step, attempt.number, error) && self.goes_on(state) => {
+            Some(Outcome::Failed { error }) if is_retried(step, attempt.number, error) && self.goes_on(step, state) => {
                 Standing::Retrying
             }
             Some(Outcome::Failed { .. }) => Standing::Failed,

@@ -7,6 +7,7 @@ pub mod expression;
 pub(crate) mod fields;
 mod inputs;
 mod reader;
+mod reading;
 mod schema;
 mod steps;
 pub(crate) mod suggest;
@@ -17,10 +18,11 @@ pub use inputs::INPUT_KEYS;
 pub(crate) use inputs::unknown_input;
 pub use inputs::{Input, InputType, InputValue, Profile};
 pub use reader::read as read_yaml;
+pub use reading::Reading;
 pub use schema::{schema, schema_with};
 pub use steps::{DuringName, STEP_KEYS, Step};
 
-use crate::diagnostic::{Diagnostics, Mistake, Source, Span};
+use crate::diagnostic::{Mistake, Source, Span};
 use fields::Fields;
 use tree::{Data, Node};
 
@@ -54,18 +56,9 @@ pub struct Workflow {
 pub const KEYS: [&str; 7] = ["name", "description", "inputs", "profiles", "steps", "finally", "deadline"];
 
 impl Workflow {
-    /// Reads a workflow by itself: syntax, keys, types, inputs and profiles. What needs the plugins is checked by
-    /// [`crate::plan::build`].
-    pub fn parse(source: &Source) -> Result<Self, Diagnostics> {
-        let mut mistakes = vec![];
-        match Self::read(source, &mut mistakes) {
-            Some(workflow) if mistakes.is_empty() => Ok(workflow),
-            _ => Err(Diagnostics::of(source, mistakes)),
-        }
-    }
-
-    /// Reads as much as is right. None, with at least one mistake, when the file is no YAML map.
-    pub(crate) fn read(source: &Source, mistakes: &mut Vec<Mistake>) -> Option<Self> {
+    /// Reads as much as is right: syntax, keys, types, inputs and profiles. What needs the plugins is checked by
+    /// [`crate::plan::build`]. None, with at least one mistake, when the file is no YAML map.
+    fn read(source: &Source, mistakes: &mut Vec<Mistake>) -> Option<Self> {
         let start = Span::default();
         let Some(root) = reader::read(source, mistakes) else {
             if mistakes.is_empty() {
@@ -95,19 +88,6 @@ impl Workflow {
         let steps = steps::read(step_nodes, finally_nodes, mistakes);
         let text = |field: Option<At<String>>| field.map(|at| at.value).unwrap_or_default();
         Some(Self { name: text(name), description: text(description), inputs, profiles, steps, deadline })
-    }
-
-    /// The plugin files that the steps of a file use, as written, each once: texts such as `./fault.wasm#kill-node`.
-    /// They are found in a file with mistakes too, so that plugins can be loaded before all mistakes are reported.
-    pub fn plugin_files(source: &Source) -> Vec<At<String>> {
-        let mut files: Vec<At<String>> = vec![];
-        let steps = Self::read(source, &mut vec![]).map(|workflow| workflow.steps).unwrap_or_default();
-        for uses in steps.iter().map(|step| &step.uses) {
-            if is_plugin_file(&uses.value) && files.iter().all(|file| file.value != uses.value) {
-                files.push(uses.clone());
-            }
-        }
-        files
     }
 }
 

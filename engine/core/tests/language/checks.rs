@@ -4,6 +4,7 @@ use serde_json::json;
 use wfe_core::backend::Offers;
 use wfe_core::diagnostic::Source;
 use wfe_core::plan::{self, Choice, Problem, Question};
+use wfe_core::workflow::Reading;
 
 use crate::catalog::catalog;
 
@@ -21,7 +22,7 @@ fn choice(types: &[&str]) -> Choice {
 
 /// The mistakes of a text whose plugins answer so.
 fn mistakes(text: &str, choice: &Choice, plugin: impl Fn(&Question) -> Answer) -> String {
-    let mut draft = plan::draft(&Source::new("w.yaml", text), &catalog(), choice);
+    let mut draft = plan::draft(Reading::of(Source::new("w.yaml", text)), &catalog(), choice);
     for number in 0..draft.questions().len() {
         let answer = plugin(&draft.questions()[number]);
         draft.answer(number, answer);
@@ -31,7 +32,7 @@ fn mistakes(text: &str, choice: &Choice, plugin: impl Fn(&Question) -> Answer) -
 
 /// What the plugins of a text are asked.
 fn questions(text: &str) -> Vec<Question> {
-    plan::draft(&Source::new("w.yaml", text), &catalog(), &Choice::default()).questions().to_vec()
+    plan::draft(Reading::of(Source::new("w.yaml", text)), &catalog(), &Choice::default()).questions().to_vec()
 }
 
 const WORKFLOW: &str = r#"name: a

@@ -4,7 +4,7 @@ use serde_json::json;
 use wfe_core::diagnostic::Source;
 use wfe_core::limits::Metric;
 use wfe_core::plan::{self, Choice, Plan};
-use wfe_core::workflow::{self, Workflow};
+use wfe_core::workflow::{self, Reading};
 
 use crate::catalog::catalog;
 
@@ -68,10 +68,13 @@ fn the_graph_is_drawn() {
 #[test]
 fn plugin_files_are_listed_once() {
     let text = "name: a\nsteps:\n  a: { uses: ./x.wasm#one }\n  b: { uses: load }\n  c: { uses: ./x.wasm#one }\n";
-    let files = |text: &str| Workflow::plugin_files(&Source::new("w.yaml", text)).into_iter().map(|file| file.value);
-    assert_eq!(files(text).collect::<Vec<_>>(), ["./x.wasm#one"]);
-    assert_eq!(files(&text.replace("name", "nmae")).count(), 1);
-    assert_eq!(files("name: [").count(), 0);
+    let files = |text: &str| {
+        let reading = Reading::of(Source::new("w.yaml", text));
+        reading.plugin_files().into_iter().map(|file| file.value.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(files(text), ["./x.wasm#one"]);
+    assert_eq!(files(&text.replace("name", "nmae")), ["./x.wasm#one"]);
+    assert_eq!(files("name: [").len(), 0);
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::collections::hash_map::Entry;
 use serde_json::Value;
 use wasmtime::Store;
 use wasmtime::component::{ComponentType, Instance, Lift, TypedFunc};
-use wfe_core::diagnostic::{Diagnostics, Source};
+use wfe_core::diagnostic::Diagnostics;
 use wfe_core::plan::{self, Choice, Plan, Problem, Question};
+use wfe_core::workflow::Reading;
 
 use crate::host::attempt::{Guest, PLUGIN_INTERFACE, why_trapped};
 
@@ -25,8 +26,8 @@ pub(super) struct GuestProblem {
 
 impl Plugins {
     /// Plans a workflow. Its plugins judge their steps' parameters, and what they find stands among the other mistakes.
-    pub async fn plan(&self, source: &Source, choice: &Choice) -> Result<Plan, Diagnostics> {
-        let mut draft = plan::draft(source, &self.catalog(), choice);
+    pub async fn plan(&self, reading: Reading, choice: &Choice) -> Result<Plan, Diagnostics> {
+        let mut draft = plan::draft(reading, &self.catalog(), choice);
         // Many steps may ask for the same, and the same is answered to it.
         let mut answers = HashMap::new();
         for number in 0..draft.questions().len() {

@@ -61,11 +61,16 @@ impl Attempts {
         }
     }
 
-    /// Ends the attempt with this error.
+    /// Ends the attempt with this error; one that has not begun never will.
     pub fn abort(&mut self, step: &str, error: CallError) {
         if let Some(abort) = self.handles.get_mut(step).and_then(|handle| handle.abort.take()) {
             drop(abort.send(error));
         }
+    }
+
+    /// The steps that have an attempt here, begun or not.
+    pub fn steps(&self) -> impl Iterator<Item = &String> {
+        self.handles.keys()
     }
 
     /// The attempt has ended.
@@ -79,7 +84,7 @@ impl Run {
     pub(super) fn resume_open_attempts(&mut self, attempts: &mut Attempts) {
         let open = self.services.recorder.with_state(|state| {
             let open = state.steps.iter().filter_map(|(id, step)| {
-                let last = step.attempts.last().filter(|attempt| attempt.outcome.is_none())?;
+                let last = step.running()?;
                 Some((id.clone(), last.clone(), step.stop_requested.is_some()))
             });
             open.collect::<Vec<_>>()
@@ -93,7 +98,7 @@ impl Run {
             let replay = Some((last.started, self.replays.remove(&id).unwrap_or_default()));
             let host = self.attempt(attempts, &step, last.number, last.window, replay);
             let begun = Begun { parameters: last.parameters, started: last.started };
-            self.push(attempts, step, host, async move { Ok(begun) }.boxed());
+            self.push(attempts, step, host, Begin::Earlier(begun));
         }
     }
 
@@ -108,10 +113,6 @@ impl Run {
         let planned = step.clone();
         let begin = async move {
             services.clock.sleep_until(not_before).await;
-            if services.recorder.with_state(|state| state.cancelled.is_some() && !planned.finally) {
-                // Cancelled while it waited to be tried again: its step is over, and nobody waits for this attempt.
-                return std::future::pending().await;
-            }
             let resolve = |state: &RunState| planned.parameters.resolve(|step| state.outputs(step));
             let resolved = services.recorder.with_state(resolve);
             let parameters = resolved.as_ref().cloned().unwrap_or(Value::Null);
@@ -124,7 +125,7 @@ impl Run {
             let started = services.recorder.record(event)?;
             resolved.map(|_| Begun { parameters, started }).map_err(NotBegun::Parameters)
         };
-        self.push(attempts, step, host, begin.boxed());
+        self.push(attempts, step, host, Begin::When(begin.boxed()));
     }
 
     fn attempt(
@@ -145,51 +146,73 @@ impl Run {
         Attempt::new(self.services.clone(), info, step.grants.clone(), window, stop, replay)
     }
 
-    fn push(
-        &self,
-        attempts: &mut Attempts,
-        step: PlannedStep,
-        host: Attempt,
-        begin: BoxFuture<'static, Result<Begun, NotBegun>>,
-    ) {
-        let (planned, number) = (step.clone(), host.info.number);
+    fn push(&self, attempts: &mut Attempts, step: PlannedStep, host: Attempt, begin: Begin) {
         let aborted = attempts.handles.get_mut(&step.id).and_then(|handle| handle.aborted.take());
         let found = self.plugins.find(&step.uses).map(|(loaded, kind)| (loaded.clone(), kind.name.clone()));
         let services = self.services.clone();
-        let clock = services.clock.clone();
-        let stopping = host.stop.clone();
-        let failed = |error| Ok((Outcome::Failed { error }, false));
-        let ended = async move {
-            let begun = match begin.await {
-                Ok(begun) => begun,
-                Err(NotBegun::Parameters(error)) => return failed(error),
-                Err(NotBegun::Unrecorded(error)) => return Err(error),
-            };
-            let Some((loaded, kind)) = found else {
-                let message = format!("plugin `{}` is not loaded", step.uses);
-                return failed(CallError::infrastructure("plugin-missing", message));
-            };
-            if step.parameters.is_open()
-                && let Some(error) = refused(&loaded, &kind, &step, &begun.parameters).await
-            {
-                return failed(error);
-            }
-            let work = host.run(&loaded, &kind, &begun.parameters);
-            let ended_from_outside = outside(clock, &step, begun.started, aborted, stopping);
-            match select(std::pin::pin!(work), std::pin::pin!(ended_from_outside)).await {
-                Either::Left((outcome, _)) => outcome.map(|outcome| (outcome, false)),
-                Either::Right((error, _)) => Ok((Outcome::Failed { error }, true)),
-            }
-        };
         let followed = async move {
-            let recorded = match ended.await {
-                Ok(outcome) => services.end_attempt(&planned, number, outcome).await,
+            let number = host.info.number;
+            let recorded = match carry_out(&step, host, found, begin, aborted).await {
+                Ok(Some(ended)) => services.end_attempt(&step, number, ended).await,
+                Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };
-            Over { step: planned.id, recorded }
+            Over { step: step.id, recorded }
         };
         attempts.running.push(followed.boxed());
     }
+}
+
+/// Runs an attempt to its end; answers how it ended, and whether its plugin would have gone on. Nothing when it was
+/// called off before it began.
+async fn carry_out(
+    step: &PlannedStep,
+    host: Attempt,
+    found: Option<(Arc<Loaded>, String)>,
+    begin: Begin,
+    aborted: Option<oneshot::Receiver<CallError>>,
+) -> Result<Option<(Outcome, bool)>, RecordError> {
+    let failed = |error| Ok(Some((Outcome::Failed { error }, false)));
+    let mut aborted = std::pin::pin!(first_of(aborted));
+    let begun = match begin {
+        Begin::Earlier(begun) => Ok(begun),
+        Begin::When(begin) => tokio::select! {
+            biased;
+            _ = &mut aborted => return Ok(None),
+            begun = begin => begun,
+        },
+    };
+    let begun = match begun {
+        Ok(begun) => begun,
+        Err(NotBegun::Parameters(error)) => return failed(error),
+        Err(NotBegun::Unrecorded(error)) => return Err(error),
+    };
+    let Some((loaded, kind)) = found else {
+        let message = format!("plugin `{}` is not loaded", step.uses);
+        return failed(CallError::infrastructure("plugin-missing", message));
+    };
+    if step.parameters.is_open()
+        && let Some(error) = refused(&loaded, &kind, step, &begun.parameters).await
+    {
+        return failed(error);
+    }
+    let (clock, stopping) = (host.services.clock.clone(), host.stop.clone());
+    let work = host.run(&loaded, &kind, &begun.parameters);
+    let ended_from_outside = outside(clock, step, begun.started, aborted, stopping);
+    match select(std::pin::pin!(work), std::pin::pin!(ended_from_outside)).await {
+        Either::Left((outcome, _)) => outcome.map(|outcome| Some((outcome, false))),
+        Either::Right((error, _)) => Ok(Some((Outcome::Failed { error }, true))),
+    }
+}
+
+/// Why an attempt is aborted, once it is.
+async fn first_of(aborted: Option<oneshot::Receiver<CallError>>) -> CallError {
+    if let Some(receiver) = aborted
+        && let Ok(error) = receiver.await
+    {
+        return error;
+    }
+    std::future::pending().await
 }
 
 /// Values that came from other steps are judged now, by the schema and the plugin, before it can ask for anything.
@@ -209,6 +232,14 @@ async fn refused(loaded: &Loaded, kind: &str, step: &PlannedStep, parameters: &V
 
 /// The most problems that one error tells.
 const MOST_PROBLEMS: usize = 10;
+
+/// How an attempt begins in this process.
+enum Begin {
+    /// It began in an earlier one.
+    Earlier(Begun),
+    /// When its moment comes.
+    When(BoxFuture<'static, Result<Begun, NotBegun>>),
+}
 
 /// An attempt whose first event is recorded.
 struct Begun {
@@ -240,7 +271,7 @@ async fn outside(
     clock: Arc<dyn Clock>,
     step: &PlannedStep,
     started: Millis,
-    aborted: Option<oneshot::Receiver<CallError>>,
+    aborted: impl Future<Output = CallError>,
     mut stopping: watch::Receiver<bool>,
 ) -> CallError {
     let timeout_ms = step.timeout_ms.or(step.finally.then_some(FINALLY_MS));
@@ -259,15 +290,6 @@ async fn outside(
         clock.sleep_until(clock.now() + STOP_MS).await;
         let message = format!("it did not end within {} s after it was asked to stop", STOP_MS / 1000);
         CallError::infrastructure("did-not-stop", message)
-    };
-    let aborted = async {
-        match aborted {
-            Some(receiver) => match receiver.await {
-                Ok(error) => error,
-                Err(_) => std::future::pending().await,
-            },
-            None => std::future::pending().await,
-        }
     };
     tokio::select! {
         biased;

@@ -1,6 +1,5 @@
 //! Clean-up: gives back what the ledger of a run still lists, without carrying on with its steps.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use wfe_core::backend::{Answered, Backend};
@@ -20,17 +19,13 @@ use super::takeover::Takeover;
 /// Gives back everything that a run may have left behind: machines that leaked, machines that were kept, everything of a
 /// run whose owner is gone, which is over then. Answers the run's state after it.
 pub async fn clean_up(
-    directory: PathBuf,
+    taken: Takeover,
     backend: Arc<dyn Backend>,
     reporters: Vec<Box<dyn Reporter>>,
 ) -> Result<RunState, RunError> {
-    let taken = Takeover::of(&directory)?;
-    let over = taken.state.ended.is_some();
-    if over && taken.state.ledger.is_clear() {
-        return Ok(taken.state);
-    }
-    let simulated = taken.state.started.simulated;
-    let services = taken.open(&directory, backend, |answered| simulated || makes_no_load(answered), reporters).await?;
+    let state = &taken.begun.state;
+    let (over, simulated) = (state.ended.is_some(), state.started.simulated);
+    let services = taken.open(backend, |answered| simulated || makes_no_load(answered), reporters).await?;
     services.recorder.record(Event::CleanUpStarted { wall: wall_millis() })?;
     services.give_back().await?;
     services.end_cleaned(over).await?;
@@ -55,7 +50,7 @@ impl Services {
     fn end_open_attempts(&self) -> Result<(), RunError> {
         let open: Vec<(String, u32)> = self.recorder.with_state(|state| {
             let open = state.steps.iter().filter_map(|(step, facts)| {
-                let attempt = facts.attempt().filter(|attempt| attempt.outcome.is_none())?;
+                let attempt = facts.running()?;
                 Some((step.clone(), attempt.number))
             });
             open.collect()

@@ -19,7 +19,7 @@ use wfe_core::event::Keep;
 use wfe_core::measure::Recording;
 use wfe_core::plan::Plan;
 use wfe_core::state::{Action, Due, RunState};
-use wfe_core::{CallError, Event, Millis};
+use wfe_core::{CallError, Event, Millis, error};
 
 use crate::directory::DirectoryError;
 use crate::host::Replay;
@@ -32,7 +32,7 @@ use attempts::Attempts;
 
 pub use cleaning::clean_up;
 pub use prepare::{LOCK, WORKFLOW};
-pub use takeover::Resumption;
+pub use takeover::{Resumption, Takeover};
 
 /// What the user chose for a run.
 #[derive(Debug, Clone)]
@@ -77,6 +77,8 @@ pub enum RunError {
     Backend(CallError),
     #[error("the run cannot be resumed: {0}")]
     Resume(String),
+    #[error("the run is not over and nothing goes on: this is a mistake of wfe, which its authors want to hear of")]
+    Stuck,
 }
 
 /// Asks a run to end early, in order and with `finally`.
@@ -156,7 +158,7 @@ impl Run {
         loop {
             if self.services.recorder.is_full() && !cancelled {
                 cancelled = true;
-                self.cancel("the disk under the run's directory is full", true)?;
+                self.cancel(&mut attempts, "the disk under the run's directory is full", true)?;
             }
             let actions = self.next(&attempts);
             let mut acted = false;
@@ -169,6 +171,9 @@ impl Run {
             if acted {
                 continue;
             }
+            if attempts.running.is_empty() {
+                return Err(RunError::Stuck);
+            }
             match self.wait(&mut attempts, cancel, cancelled).await {
                 Wake::Changed => {}
                 Wake::Over(attempt) => {
@@ -179,7 +184,7 @@ impl Run {
                 }
                 Wake::Cancelled(reason) => {
                     cancelled = true;
-                    self.cancel(&reason, false)?;
+                    self.cancel(&mut attempts, &reason, false)?;
                 }
             }
         }
@@ -195,8 +200,17 @@ impl Run {
         }
     }
 
-    fn cancel(&self, reason: &str, broken: bool) -> Result<(), RunError> {
+    /// From now on only `finally` begins anything: attempts that wait to be tried again are called off.
+    fn cancel(&self, attempts: &mut Attempts, reason: &str, broken: bool) -> Result<(), RunError> {
         self.services.recorder.record(Event::CancelRequested { reason: reason.into(), broken })?;
+        let called_off = self.services.recorder.with_state(|state| {
+            let runs = |step: &String| state.steps.get(step).is_some_and(|step| step.running().is_some());
+            let steps = attempts.steps().filter(|step| !runs(step));
+            steps.filter(|step| self.plan.step(step).is_some_and(|step| !step.finally)).cloned().collect::<Vec<_>>()
+        });
+        for step in called_off {
+            attempts.abort(&step, CallError::new(error::kind::CANCELLED, "cancelled", reason));
+        }
         Ok(())
     }
 

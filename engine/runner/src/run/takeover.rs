@@ -13,10 +13,11 @@ use wfe_core::plan::Plan;
 use wfe_core::state::RunState;
 use wfe_core::{Call, Entry, Event, Millis};
 
+use crate::begun::Begun;
 use crate::clock::{RunClock, wall, wall_millis};
 use crate::host::Replay;
 use crate::host::attempt::Services;
-use crate::journal::{Contents, Journal};
+use crate::journal::{Journal, JournalError};
 use crate::plugin::Plugins;
 use crate::recorder::{Recorder, Reporter};
 use crate::recording::LoadRecording;
@@ -38,18 +39,18 @@ pub struct Resumption {
 impl Run {
     /// Carries on with a run whose owner is gone. `plan` comes from the run's own copy of its workflow.
     pub async fn resume(
-        directory: PathBuf,
+        taken: Takeover,
         plan: Plan,
         plugins: Plugins,
         backend: Arc<dyn Backend>,
         resumption: Resumption,
     ) -> Result<Self, RunError> {
         let Resumption { retry, telemetry_ms, reporters } = resumption;
-        let taken = Takeover::of(&directory)?;
-        refuse_ended(&taken.state, retry.as_deref())?;
-        refuse_changes(&taken.state, &plan)?;
-        let replays = Replay::of_open_attempts(&taken.contents.entries);
-        let services = taken.open(&directory, backend, |_| true, reporters).await?;
+        refuse_ended(&taken.begun.state, retry.as_deref())?;
+        refuse_changes(&taken.begun.state, &plan)?;
+        let replays = Replay::of_open_attempts(&taken.begun.entries);
+        let directory = taken.directory.clone();
+        let services = taken.open(backend, |_| true, reporters).await?;
         services.recorder.record(Event::RunResumed { wall: wall_millis() })?;
         if let Some(step) = retry {
             services.unmark().await;
@@ -60,36 +61,37 @@ impl Run {
 }
 
 /// A run that this process owns from now on.
-pub(super) struct Takeover {
-    /// Everything that is known of it.
-    pub state: RunState,
+pub struct Takeover {
+    /// What is known of it.
+    pub begun: Begun,
+    /// Its directory.
+    pub directory: PathBuf,
     journal: Journal,
-    contents: Contents,
 }
 
 impl Takeover {
     /// Takes the run in a directory, unless another process owns it. Nothing is changed yet.
-    pub fn of(directory: &Path) -> Result<Self, RunError> {
-        let (journal, contents) = Journal::reopen(directory)?;
-        let state = RunState::fold(&contents.entries).map_err(|e| RunError::Resume(e.to_string()))?;
-        Ok(Self { state, journal, contents })
+    pub fn of(directory: &Path) -> Result<Self, JournalError> {
+        let journal = Journal::reopen(directory)?;
+        Ok(Self { begun: Begun::read(directory)?, directory: directory.into(), journal })
     }
 
     /// Opens the backend on the world that the run has made so far, as far as it is `wanted` back, and the run's files
     /// for more.
-    pub async fn open(
+    pub(super) async fn open(
         self,
-        directory: &Path,
         backend: Arc<dyn Backend>,
         wanted: impl Fn(&Answered) -> bool,
         reporters: Vec<Box<dyn Reporter>>,
     ) -> Result<Services, RunError> {
-        let Self { state, journal, contents } = self;
+        let Self { begun, directory, journal } = self;
+        let Begun { state, entries, whole_bytes, .. } = begun;
+        let directory = directory.as_path();
         let started = state.started.clone();
-        let journal = journal.carry_on(contents.whole_bytes, !started.simulated)?;
+        let journal = journal.carry_on(whole_bytes, !started.simulated)?;
         let clock: Arc<dyn Clock> = RunClock::starting_at(resumed_at(&state));
         let recording = recording(directory, &started)?;
-        let mut history = history(&started.run, &contents.entries);
+        let mut history = history(&started.run, &entries);
         history.retain(wanted);
         let opened = open(&*backend, &started, directory, &clock, &recording, &history).await;
         recording.settle(opened.is_ok()).map_err(|source| unusable(directory, source))?;
