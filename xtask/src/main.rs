@@ -17,7 +17,8 @@ Usage: cargo xtask TASK
 Tasks:
   test              Check everything: format, lints, all tests, a real Cassandra's too, the committed components
   bench             Measure what a rehearsal and a journaled call cost
-  plugins           Build the plugins into plugins/components
+  plugin FOLDER     Build the plugin in a folder into a component beside its Cargo.toml
+  plugins           Build the built-in plugins into plugins/components
   plugins --check   Build them elsewhere and compare: fails when the committed ones are not what the sources give";
 
 fn main() -> ExitCode {
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments[..] {
         ["test"] => test::test(),
         ["bench"] => bench::bench(),
+        ["plugin", folder] => plugins::one::build(folder.as_ref()),
         ["plugins"] => plugins::build(),
         ["plugins", "--check"] => plugins::check(),
         [] | ["-h" | "--help" | "help"] => {

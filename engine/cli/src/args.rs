@@ -124,9 +124,17 @@ pub struct BackendArgs {
     /// Who logs in, with `--backend static`; the password is taken from the environment variable WFE_PASSWORD.
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Faults that the simulated world has, as a YAML file.
-    #[arg(long, value_name = "FILE")]
+    /// Faults that the simulated world has, as a YAML file; `--help` shows them.
+    #[arg(long, value_name = "FILE", long_help = faults_help())]
     pub faults: Option<PathBuf>,
+}
+
+fn faults_help() -> String {
+    let example: String = wfe_sim::FAULTS_EXAMPLE.lines().map(|line| format!("\n  {line}")).collect();
+    format!(
+        "Faults that the simulated world has, as a YAML file with a list. Times are seconds since the run began; machines \
+         count from i-0001, joins, loaders and calls from 1:\n{example}"
+    )
 }
 
 /// `wfe run`.

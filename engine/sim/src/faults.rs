@@ -4,20 +4,21 @@ use serde::{Deserialize, Serialize};
 use wfe_core::call::class_of;
 use wfe_core::{CallError, Millis};
 
-/// The faults of one rehearsal; none by default.
-///
-/// ```yaml
-/// - machine-lost: {machine: i-0003, at: 3600}
-/// - capacity: {machine-type: i4i.4xlarge}
-/// - join-fails: {join: 1}
-/// - terminate-fails: {machine: i-0003}
-/// - active-reads: {node: node-2, at: 3600, seconds: 13, most: 94, each-ms: 0.3}
-/// - loader-lost: {load: mixed, loader: 2, at: 3600}
-/// - answer-lost: {call: cloud/machines.create, number: 1}
-/// - answer-late: {call: cloud/machines.create, number: 1, seconds: 20}
-/// - applied-twice: {call: cloud/machines.create, number: 1}
-/// - listed-late: {seconds: 8}
-/// ```
+/// One fault of each kind, as a file has them. Times are seconds since the run began.
+pub const EXAMPLE: &str = "\
+- machine-lost: { machine: i-0003, at: 3600 }
+- loader-lost: { load: traffic, loader: 2, at: 3600 }
+- capacity: { machine-type: i4i.4xlarge }
+- join-fails: { join: 1 }
+- active-reads: { node: node-2, at: 3600, seconds: 13, most: 94, each-ms: 0.3 }
+- terminate-fails: { machine: i-0003 }
+- answer-lost: { call: cloud/machines.create, number: 1 }
+- answer-late: { call: cloud/machines.create, number: 1, seconds: 20 }
+- applied-twice: { call: cloud/machines.create, number: 1 }
+- listed-late: { seconds: 8 }
+";
+
+/// The faults of one rehearsal; none by default. [`EXAMPLE`] shows how they are written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Faults(pub Vec<Fault>);

@@ -96,5 +96,5 @@ mod tablets;
 mod visits;
 mod world;
 
-pub use faults::{ActiveReads, Capacity, Fault, Faults, JoinFails, LoaderLost, MachineLost};
+pub use faults::{ActiveReads, Capacity, EXAMPLE as FAULTS_EXAMPLE, Fault, Faults, JoinFails, LoaderLost, MachineLost};
 pub use sim::Sim;

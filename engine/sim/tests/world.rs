@@ -2,9 +2,11 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::Player;
 use serde_json::json;
-use wfe_sim::Faults;
+use wfe_sim::{FAULTS_EXAMPLE, Faults};
 
 fn faulty(faults: serde_json::Value) -> Player {
     let faults: Faults = serde_json::from_value(faults).expect("faults");
@@ -178,15 +180,9 @@ fn wrong_calls_are_answered_with_what_to_do() {
 
 #[test]
 fn faults_are_written_in_yaml() {
-    let text = "
-- machine-lost: {machine: i-0003, at: 3600}
-- capacity: {machine-type: i4i.4xlarge}
-- join-fails: {join: 1}
-- active-reads: {node: node-2, at: 3600, seconds: 13, most: 94, each-ms: 0.3}
-- loader-lost: {load: mixed, loader: 2, at: 3600}
-";
-    let faults: Faults = serde_saphyr::from_str(text).expect("faults");
-    assert_eq!(faults.0.len(), 5);
+    let faults: Faults = serde_saphyr::from_str(FAULTS_EXAMPLE).expect("faults");
+    let kinds: BTreeSet<_> = faults.0.iter().map(std::mem::discriminant).map(|kind| format!("{kind:?}")).collect();
+    assert_eq!((faults.0.len(), kinds.len()), (10, 10));
     assert!(serde_saphyr::from_str::<Faults>("- machine-lost: {machine: i-0003, when: 1}").is_err());
     assert!(serde_saphyr::from_str::<Faults>("- earthquake: {at: 1}").is_err());
 }

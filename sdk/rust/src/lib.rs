@@ -17,6 +17,12 @@
 //! serde = { version = "1", features = ["derive"] }
 //! schemars = "1"
 //! wfe-sdk = { path = "../wfe/sdk/rust" }
+//!
+//! [profile.release]
+//! opt-level = "s"
+//! lto = true
+//! panic = "abort"
+//! strip = true
 //! ```
 //!
 //! And all of its `src/lib.rs`: a step that waits until no disk of the cluster is fuller than it may be.
@@ -64,12 +70,15 @@
 //! # fn main() {}
 //! ```
 //!
-//! In a workflow the parameters are written with their units, and a mistake in them is found before anything runs:
+//! `cargo xtask plugin ../wait-for-space`, in the folder of `wfe`, builds it into `../wait-for-space/wait-for-space.wasm`.
+//! A workflow names that file by its path from the workflow's folder, and grants what the plugin may touch. The parameters are written with their units, and a mistake in
+//! them is found before anything runs:
 //!
 //! ```yaml
 //! room:
-//!   uses: wait-for-space
+//!   uses: ./wait-for-space.wasm
 //!   with: { below: 80 %, timeout: 10m }
+//!   grants: { cluster: true }
 //! ```
 //!
 //! What the types cannot say, a check says: it refuses parameters when the workflow is planned, at their place in the file.

@@ -180,24 +180,24 @@ fn a_journal_that_is_empty_or_damaged() {
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 4
     --- stderr
-    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal does not begin with the start of a run
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal holds nothing yet: the process died before its run began, and nothing was made
     "#);
     assert_snapshot!(place.seen(&["runs"]), @r#"
     exit code 0
     --- stdout
     RUN                         STARTED               BACKEND   STATE
-    quick-[stamp]  -                     -         the journal does not begin with the start of a run
+    quick-[stamp]  -                     -         the journal holds nothing yet: the process died before its run began, and nothing was made
     "#);
     fs::write(&path, &journal[..20]).unwrap();
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 4
     --- stderr
-    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal does not begin with the start of a run
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal holds nothing yet: the process died before its run began, and nothing was made
     "#);
     assert_snapshot!(place.seen(&["report"]), @r#"
     exit code 4
     --- stderr
-    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal does not begin with the start of a run
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal holds nothing yet: the process died before its run began, and nothing was made
     "#);
 }
 
@@ -211,13 +211,15 @@ fn nothing_to_resume() {
     "#);
 }
 
-/// A process is killed for real once its journal holds so many bytes; if its run is not over, it is resumed.
+/// A process is killed for real once its journal holds so many bytes and its first entry; if its run is not over, it is
+/// resumed.
 fn kill_at(workflow: &str, bytes: u64, expected: &Value) -> bool {
     let place = Place::new();
     let mut command = place.wfe(&["run", workflow, "--seed", "5"]);
     let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let written = || place.runs().first().and_then(|run| fs::metadata(run.join(JOURNAL)).ok()).map_or(0, |f| f.len());
-    while written() < bytes && process.try_wait().unwrap().is_none() {
+    let written = || place.runs().first().and_then(|run| fs::read(run.join(JOURNAL)).ok()).unwrap_or_default();
+    let enough = |journal: &[u8]| journal.len() as u64 >= bytes && journal.contains(&b'\n');
+    while !enough(&written()) && process.try_wait().unwrap().is_none() {
         #[allow(clippy::disallowed_methods, reason = "the process that is killed lives in real time")]
         std::thread::sleep(Duration::from_millis(1));
     }

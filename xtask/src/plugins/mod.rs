@@ -1,6 +1,7 @@
 //! `cargo xtask plugins`: from guest crates to the components under `plugins/components`.
 
 mod component;
+pub mod one;
 mod stage;
 mod toolchain;
 

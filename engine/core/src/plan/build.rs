@@ -138,7 +138,7 @@ fn question(
     let all = unknown.contains(&Path::new());
     (!all).then(|| Question {
         uses: subject.uses.into(),
-        parameters: check::known(&subject.parameters.value, &unknown),
+        parameters: check::known(&subject.parameters.value, &unknown).to_string(),
         about: check::about(grants, during, &unknown),
         uses_span: subject.uses_span,
         with: subject.with.cloned(),

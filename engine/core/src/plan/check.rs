@@ -1,10 +1,11 @@
 //! Values that only a plugin can judge. The plan has no plugins at hand, so it asks: a draft of it holds one question for
 //! each step, and becomes a plan when whoever has the plugins has answered.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::diagnostic::{Diagnostics, Mistake, Source, Span, plain, quote};
 use crate::workflow::tree::{Data, Node};
@@ -41,10 +42,10 @@ impl Problem {
 pub struct Question {
     /// The kind of step, as the user wrote it: it says which plugin is asked.
     pub uses: String,
-    /// The parameters, without those that are not yet known or that the schema does not take.
-    pub parameters: Value,
-    /// What else the workflow says of the step, as the contract's `check` takes it.
-    pub about: Value,
+    /// The parameters as JSON, without those that are not yet known or that the schema does not take.
+    pub parameters: String,
+    /// What else the workflow says of the step, as JSON.
+    pub about: String,
     pub(super) uses_span: Span,
     pub(super) with: Option<Node>,
     pub(super) unknown: BTreeSet<Path>,
@@ -129,12 +130,17 @@ impl Draft {
 }
 
 /// What the workflow says of a step beside its parameters, as the contract's `check` takes it.
-pub(super) fn about(grants: &Grants, during: Option<&During>, unknown: &BTreeSet<Path>) -> Value {
-    json!({
-        "grants": grants,
-        "during": during,
-        "unknown": unknown.iter().map(|path| pointer(path)).collect::<Vec<_>>(),
-    })
+#[derive(Serialize)]
+struct About<'a> {
+    grants: &'a Grants,
+    during: Option<&'a During>,
+    unknown: Vec<String>,
+}
+
+/// What the workflow says of a step beside its parameters, as the JSON that the contract's `check` takes.
+pub(super) fn about(grants: &Grants, during: Option<&During>, unknown: &BTreeSet<Path>) -> String {
+    let about = About { grants, during, unknown: unknown.iter().map(|path| pointer(path)).collect() };
+    serde_json::to_string(&about).expect("plain data is JSON")
 }
 
 /// A path as JSON pointer.
@@ -143,8 +149,11 @@ pub(super) fn pointer(path: &[String]) -> String {
 }
 
 /// The value without what is not known; a list keeps its length, with null for what is not known in it.
-pub(super) fn known(value: &Value, unknown: &BTreeSet<Path>) -> Value {
-    known_at(value, unknown, &mut vec![])
+pub(super) fn known<'v>(value: &'v Value, unknown: &BTreeSet<Path>) -> Cow<'v, Value> {
+    match unknown.is_empty() {
+        true => Cow::Borrowed(value),
+        false => Cow::Owned(known_at(value, unknown, &mut vec![])),
+    }
 }
 
 fn known_at(value: &Value, unknown: &BTreeSet<Path>, path: &mut Path) -> Value {
@@ -170,6 +179,7 @@ fn known_at(value: &Value, unknown: &BTreeSet<Path>, path: &mut Path) -> Value {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -191,8 +201,8 @@ mod tests {
         let value = json!({ "a": 1, "b": { "c": 2, "d": 3 }, "e": [4, 5] });
         let path = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect::<Path>();
         let unknown = BTreeSet::from([path(&["a"]), path(&["b", "c"]), path(&["e", "0"])]);
-        assert_eq!(known(&value, &unknown), json!({ "b": { "d": 3 }, "e": [null, 5] }));
-        assert_eq!(known(&value, &BTreeSet::new()), value);
+        assert_eq!(*known(&value, &unknown), json!({ "b": { "d": 3 }, "e": [null, 5] }));
+        assert_eq!(*known(&value, &BTreeSet::new()), value);
     }
 
     proptest! {

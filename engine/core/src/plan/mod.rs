@@ -91,8 +91,9 @@ pub struct PlannedStep {
 }
 
 impl PlannedStep {
-    /// What the workflow says of it beside its parameters, as the contract's `check` takes it when all of them are known.
-    pub fn about(&self) -> Value {
+    /// What the workflow says of it beside its parameters, as the JSON that the contract's `check` takes when all of them
+    /// are known.
+    pub fn about(&self) -> String {
         check::about(&self.grants, self.during.as_ref(), &BTreeSet::new())
     }
 }

@@ -108,6 +108,9 @@ pub struct Sections {
 /// A journal whose entries make no sense.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum FoldError {
+    /// There is no entry.
+    #[error("the journal holds nothing yet: the process died before its run began, and nothing was made")]
+    Empty,
     /// The first entry does not say how the run began.
     #[error("the journal does not begin with the start of a run")]
     NoStart,
@@ -161,7 +164,7 @@ impl RunState {
 
     /// The state after as many entries as make sense, and why the next one does not; [`Self::next_n`] is how many.
     pub fn fold_readable(entries: &[Entry]) -> Result<(Self, Option<FoldError>), FoldError> {
-        let (first, rest) = entries.split_first().ok_or(FoldError::NoStart)?;
+        let (first, rest) = entries.split_first().ok_or(FoldError::Empty)?;
         let mut state = Self::begin(first)?;
         let nonsense = rest.iter().find_map(|entry| state.apply(entry).err());
         Ok((state, nonsense))

@@ -3,7 +3,7 @@
 //! Size, depth and the number of values are bounded, with aliases counted as what they stand for, so that no file can
 //! take much memory or time.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde_saphyr::granit_parser::{self as yaml, Event, Parser, ScalarStyle};
 
@@ -90,7 +90,7 @@ fn too_deep(span: Span) -> Mistake {
 /// A collection whose end has not come yet.
 enum Open {
     List(Vec<Node>),
-    Map(Vec<(Key, Node)>, Option<Pending>, HashSet<String>),
+    Map(Vec<(Key, Node)>, Option<Pending>),
 }
 
 /// A key that waits for its value; `keep` is false when the pair is wrong and is left out.
@@ -121,9 +121,7 @@ impl Builder<'_> {
                 self.put(Node::new(span, Data::Scalar { text: text.into_owned(), plain }), anchor)
             }
             Event::SequenceStart(_, anchor, tag) => self.begin(Open::List(vec![]), span, anchor, tag.is_some()),
-            Event::MappingStart(_, anchor, tag) => {
-                self.begin(Open::Map(vec![], None, HashSet::new()), span, anchor, tag.is_some())
-            }
+            Event::MappingStart(_, anchor, tag) => self.begin(Open::Map(vec![], None), span, anchor, tag.is_some()),
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
             Event::Alias(id) => self.alias(id, span),
             _ => Ok(()),
@@ -153,7 +151,8 @@ impl Builder<'_> {
                 let last = items.last().map(|item| item.span);
                 (Data::List(items), last)
             }
-            Open::Map(entries, ..) => {
+            Open::Map(mut entries, _) => {
+                leave_doubles_out(&mut entries, self.mistakes);
                 let last = entries.last().map(|entry| entry.1.span.max(entry.0.span));
                 (Data::Map(entries), last)
             }
@@ -191,8 +190,8 @@ impl Builder<'_> {
         match self.open.last_mut() {
             None => self.root = Some(node),
             Some((Open::List(items), ..)) => items.push(node),
-            Some((Open::Map(_, pending @ None, keys), ..)) => *pending = Some(key(node, keys, self.mistakes)),
-            Some((Open::Map(entries, pending, _), ..)) => {
+            Some((Open::Map(_, pending @ None), ..)) => *pending = Some(key(node, self.mistakes)),
+            Some((Open::Map(entries, pending), ..)) => {
                 if let Some(Pending { key, keep: true }) = pending.take() {
                     entries.push((key, node));
                 }
@@ -203,15 +202,28 @@ impl Builder<'_> {
 }
 
 /// Makes a value a key; a wrong one is reported and its pair is left out.
-fn key(node: Node, taken: &mut HashSet<String>, mistakes: &mut Vec<Mistake>) -> Pending {
+fn key(node: Node, mistakes: &mut Vec<Mistake>) -> Pending {
     let span = node.span;
     let Data::Scalar { text, .. } = node.data else {
         mistakes.push(Mistake::new(span, format!("a key must be a text, but this is {}", node.kind())));
         return Pending { key: Key { text: String::new(), span }, keep: false };
     };
-    let keep = taken.insert(text.clone());
-    if !keep {
-        mistakes.push(Mistake::new(span, format!("the key {} stands here for the second time", quote(&text))));
-    }
-    Pending { key: Key { text, span }, keep }
+    Pending { key: Key { text, span }, keep: true }
+}
+
+/// Leaves out what stands under a key that stood there before.
+fn leave_doubles_out(entries: &mut Vec<(Key, Node)>, mistakes: &mut Vec<Mistake>) {
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by_key(|place| &entries[*place].0.text);
+    let same = |pair: &&[usize]| entries[pair[0]].0.text == entries[pair[1]].0.text;
+    let mut doubled = vec![false; entries.len()];
+    order.windows(2).filter(same).for_each(|pair| doubled[pair[1]] = true);
+    let mut doubled = doubled.into_iter();
+    entries.retain(|(Key { text, span }, _)| {
+        let double = doubled.next() == Some(true);
+        if double {
+            mistakes.push(Mistake::new(*span, format!("the key {} stands here for the second time", quote(text))));
+        }
+        !double
+    });
 }

@@ -1,6 +1,6 @@
 //! What plugins have against parameters, and what a backend does not have: mistakes like all others, at their place.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wfe_core::backend::Offers;
 use wfe_core::diagnostic::Source;
 use wfe_core::plan::{self, Choice, Problem, Question};
@@ -18,6 +18,10 @@ fn choice(types: &[&str]) -> Choice {
     let list = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
     let offers = Offers { machine_types: list(types), databases: list(&["cassandra 5.0", "scylla 2025.2"]) };
     Choice { backend: "sim".into(), offers, ..Choice::default() }
+}
+
+fn parsed(json: &str) -> Value {
+    serde_json::from_str(json).expect("questions are JSON")
 }
 
 /// The mistakes of a text whose plugins answer so.
@@ -141,18 +145,18 @@ fn plugins_are_asked_for_values_as_run_gets_them() {
     let asked = questions(WORKFLOW);
     let uses: Vec<_> = asked.iter().map(|question| question.uses.as_str()).collect();
     assert_eq!(uses, ["provision", "fill-to-percent", "wait-stable", "measure"]);
-    assert_eq!(asked[2].parameters, json!({ "hold": 0 }));
-    assert_eq!(asked[0].about["grants"]["cloud"], json!({ "types": ["i4i.large"], "machines": 3 }));
-    assert_eq!(asked[0].about["during"], json!(null));
-    assert_eq!(asked[3].about["during"], json!({ "step": "quiet", "phase": null }));
-    assert_eq!(asked[3].about["grants"]["cloud"], json!(null));
+    assert_eq!(parsed(&asked[2].parameters), json!({ "hold": 0 }));
+    assert_eq!(parsed(&asked[0].about)["grants"]["cloud"], json!({ "types": ["i4i.large"], "machines": 3 }));
+    assert_eq!(parsed(&asked[0].about)["during"], json!(null));
+    assert_eq!(parsed(&asked[3].about)["during"], json!({ "step": "quiet", "phase": null }));
+    assert_eq!(parsed(&asked[3].about)["grants"]["cloud"], json!(null));
 }
 
 #[test]
 fn values_that_are_not_known_are_left_out_and_not_judged() {
     let asked = &questions(WORKFLOW)[1];
-    assert_eq!(asked.parameters, json!({ "percent": 90 }));
-    assert_eq!(asked.about["unknown"], json!(["/rate"]));
+    assert_eq!(parsed(&asked.parameters), json!({ "percent": 90 }));
+    assert_eq!(parsed(&asked.about)["unknown"], json!(["/rate"]));
     let plugin = |question: &Question| match question.uses.as_str() {
         "fill-to-percent" => Ok(vec![problem("/rate", "there is none"), problem("/rate/x", "nor this")]),
         _ => Ok(vec![]),
@@ -164,7 +168,10 @@ fn values_that_are_not_known_are_left_out_and_not_judged() {
 fn a_plugin_is_asked_only_for_what_its_schema_takes() {
     let asked = |with: &str| {
         let text = format!("name: a\nsteps:\n  q: {{ uses: wait-stable, with: {with} }}\n");
-        questions(&text).into_iter().map(|question| (question.parameters, question.about["unknown"].clone())).next()
+        questions(&text)
+            .into_iter()
+            .map(|question| (parsed(&question.parameters), parsed(&question.about)["unknown"].clone()))
+            .next()
     };
     // Wrong by its unit, by its type, by its name, or missing.
     assert_eq!(asked("{ hold: 2, note: a }"), Some((json!({ "note": "a" }), json!(["/hold"]))));
@@ -178,7 +185,7 @@ fn a_step_says_whether_its_values_are_all_known() {
     let plan = plan::build(&Source::new("w.yaml", WORKFLOW), &catalog(), &Choice::default()).unwrap();
     let open: Vec<_> = plan.steps.iter().filter(|step| step.parameters.is_open()).map(|step| &step.id).collect();
     assert_eq!(open, ["fill"]);
-    assert_eq!(plan.step("fill").unwrap().about()["unknown"], json!([]));
+    assert_eq!(parsed(&plan.step("fill").unwrap().about())["unknown"], json!([]));
 }
 
 #[test]

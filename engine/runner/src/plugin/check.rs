@@ -32,7 +32,7 @@ impl Plugins {
         let mut answers = HashMap::new();
         for number in 0..draft.questions().len() {
             let question = &draft.questions()[number];
-            let asked = (question.uses.clone(), question.parameters.to_string(), question.about.to_string());
+            let asked = (question.uses.clone(), question.parameters.clone(), question.about.clone());
             let answer = match answers.entry(asked) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => new.insert(self.ask(question).await),
@@ -49,30 +49,24 @@ impl Plugins {
 }
 
 impl Loaded {
-    /// What the plugin has against these parameters; `about` is what the workflow says of the step beside them. Nothing
-    /// when the plugin has no `check`. The error says why there is no answer.
-    pub async fn check(&self, kind: &str, parameters: &Value, about: &Value) -> Result<Vec<Problem>, String> {
+    /// What the plugin has against these parameters; `about` is what the workflow says of the step beside them. Both are
+    /// JSON. Nothing when the plugin has no `check`. The error says why there is no answer.
+    pub async fn check(&self, kind: &str, parameters: &str, about: &str) -> Result<Vec<Problem>, String> {
         let mut store = Store::new(self.pre.engine(), Guest::without_run("checked parameters"));
         Guest::prepare(&mut store);
         let ended = |e: wasmtime::Error| why_trapped(&e).1;
         let instance = self.pre.instantiate_async(&mut store).await.map_err(ended)?;
         let Some(check) = check_function(&mut store, &instance).map_err(ended)? else { return Ok(Vec::new()) };
-        let (parameters, about) = (parameters.to_string(), about.to_string());
-        let (problems,) = check.call_async(&mut store, (kind, &parameters, &about)).await.map_err(ended)?;
+        let (problems,) = check.call_async(&mut store, (kind, parameters, about)).await.map_err(ended)?;
         let problem = |GuestProblem { path, message }| Problem { path, message };
         Ok(problems.into_iter().map(problem).collect())
     }
 
     /// The same for parameters that became known during the run, the plugin's schema included.
-    pub(crate) async fn check_late(
-        &self,
-        kind: &str,
-        parameters: &Value,
-        about: &Value,
-    ) -> Result<Vec<Problem>, String> {
+    pub(crate) async fn check_late(&self, kind: &str, parameters: &Value, about: &str) -> Result<Vec<Problem>, String> {
         let schema = self.description.kinds.iter().find(|known| known.name == kind).map(|known| &known.parameters);
         let misfits = schema.map(|schema| plan::misfits(schema, parameters)).unwrap_or_default();
-        if misfits.is_empty() { self.check(kind, parameters, about).await } else { Ok(misfits) }
+        if misfits.is_empty() { self.check(kind, &parameters.to_string(), about).await } else { Ok(misfits) }
     }
 }
 
