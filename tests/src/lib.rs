@@ -172,8 +172,7 @@ pub fn resume_in(planned: &Planned, directory: &Path, trouble: &Trouble) -> Resu
 
 /// `result.json` of a finished run, without what differs between runs that are the same: the id and wall time.
 pub fn result(finished: &Finished) -> Value {
-    let entries = journal::read(&finished.directory).expect("the journal can be read").entries;
-    let document = Document::new(&finished.state, &entries, &finished.recording, &[]);
+    let document = Document::new(&finished.state, &finished.recording, &[]);
     let mut result = wfe_report::result(&document);
     for key in ["run", "started", "wall_s"] {
         result[key] = Value::Null;

@@ -354,14 +354,14 @@ fn limits_calls() {
     --- stdout
     SIMULATED: all numbers come from a model, nothing ran on real machines
     INFRASTRUCTURE  guest on sim, 0:00:00
-    Step `step` failed: 200000 calls in one attempt: it asks without waiting.
+    Step `step` failed: 200000 calls in one attempt: it asks too often.
 
     Report: [directory]/.wfe/runs/guest-[stamp]/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines
     --- stderr
      0:00:00  run guest-[stamp] begins on sim (SIMULATED)
      0:00:00  step: started
-     0:00:00  step: FAILED (infrastructure, plugin-broken): 200000 calls in one attempt: it asks without waiting
+     0:00:00  step: FAILED (infrastructure, plugin-broken): 200000 calls in one attempt: it asks too often
      0:00:00  finally
      0:00:00  verdict: infrastructure
     "#);

@@ -38,10 +38,17 @@ fn checks() -> Vec<Check> {
         ("build", || cargo(&["build", "--release"])),
         ("engine and whole product", || packages(&["test", "--release", "--no-fail-fast"], &ENGINE, &[])),
         ("core and tasks", || packages(&["test", "--release", "--no-fail-fast"], &LIGHT, &[])),
-        ("plugins", || cargo_elsewhere(&["test", "--manifest-path", "plugins/Cargo.toml", "--workspace", "--locked"])),
+        ("plugins", plugins),
         ("lints", lints),
         ("committed components", crate::plugins::check),
     ]
+}
+
+/// Tests of the plugins' logic on this machine, and of what the SDK has for tests, which runs the `wfe` built before.
+fn plugins() -> Result {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["test", "--manifest-path", "plugins/Cargo.toml", "--workspace", "--locked"]);
+    run(cargo.env("CARGO_TARGET_DIR", elsewhere()).env("WFE", std::path::absolute(target().join("release/wfe"))?))
 }
 
 /// Lints in the same two selections as the tests, so that features stay the same.
@@ -64,7 +71,11 @@ fn cargo(arguments: &[&str]) -> Result {
 
 /// With a target folder of its own: the plugins' workspace has other profiles.
 fn cargo_elsewhere(arguments: &[&str]) -> Result {
-    run(Command::new(env!("CARGO")).args(arguments).env("CARGO_TARGET_DIR", target().join("plugins-host")))
+    run(Command::new(env!("CARGO")).args(arguments).env("CARGO_TARGET_DIR", elsewhere()))
+}
+
+fn elsewhere() -> PathBuf {
+    target().join("plugins-host")
 }
 
 /// The target folder.

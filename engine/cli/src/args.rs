@@ -273,6 +273,9 @@ pub struct ReplayArgs {
     /// Another build of the plugin.
     #[arg(long, value_name = "FILE")]
     pub plugin: Option<PathBuf>,
+    /// Print what came of it as JSON, without the calls.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Which run.

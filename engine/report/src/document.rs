@@ -9,9 +9,9 @@ use wfe_core::ledger::{MACHINE, Resource};
 use wfe_core::limits::LimitResult;
 use wfe_core::measure::text::{latency, rate};
 use wfe_core::measure::{Distribution, Measurement, Recording};
-use wfe_core::state::{Attempt, DiskUsage, RunState};
+use wfe_core::state::{Attempt, DiskUsage, LogLine, RunState};
 use wfe_core::verdict::Verdict;
-use wfe_core::{CallError, Entry, Event, Millis};
+use wfe_core::{CallError, Millis};
 
 use crate::story::Story;
 use crate::telemetry::TelemetrySample;
@@ -98,19 +98,6 @@ pub struct Window {
     pub distributions: Vec<Distribution>,
 }
 
-/// One line that a plugin wrote.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LogLine {
-    /// When.
-    pub at: Millis,
-    /// Which step wrote it.
-    pub step: String,
-    /// `warn` or `error`.
-    pub level: String,
-    /// The line.
-    pub message: String,
-}
-
 impl StepStatus {
     /// The word in documents.
     pub fn word(self) -> &'static str {
@@ -156,8 +143,8 @@ impl Step {
 }
 
 impl Document {
-    /// Puts together what is known of a run. `events` are all entries of its journal.
-    pub fn new(state: &RunState, events: &[Entry], recording: &Recording, telemetry: &[TelemetrySample]) -> Self {
+    /// Puts together what is known of a run.
+    pub fn new(state: &RunState, recording: &Recording, telemetry: &[TelemetrySample]) -> Self {
         let ended = state.ended.as_ref();
         let windows = windows(state, recording);
         let duration_ms = state.now;
@@ -176,8 +163,8 @@ impl Document {
             limits: state.limits.clone(),
             disk: state.disk.clone(),
             story: Story::new(duration_ms, recording, telemetry),
-            database_events: database_events(events),
-            log_lines: log_lines(events),
+            database_events: state.told.database_events.clone(),
+            log_lines: state.told.log_lines.clone(),
             resources: state.ledger.resources().cloned().collect(),
             cost_usd: state.ledger.cost_usd(duration_ms),
             machine_hours: machine_hours(state, duration_ms),
@@ -245,34 +232,6 @@ fn windows(state: &RunState, recording: &Recording) -> Vec<Window> {
         Window { label, step: measured.step.clone(), measurement, distributions }
     });
     windows.collect()
-}
-
-fn database_events(events: &[Entry]) -> Vec<DatabaseEvent> {
-    let answers = events.iter().filter_map(|entry| match &entry.event {
-        Event::CallAnswered { id, answer: Ok(answer) } if id.name == "observe/events.since" => Some(answer),
-        _ => None,
-    });
-    let all = answers.filter_map(|answer| serde_json::from_value::<Vec<DatabaseEvent>>(answer.clone()).ok()).flatten();
-    // Several steps may have asked for the same stretch.
-    let key = |event: DatabaseEvent| ((event.at_ms, event.node.clone(), event.message.clone()), event);
-    all.map(key).collect::<BTreeMap<_, _>>().into_values().collect()
-}
-
-fn log_lines(events: &[Entry]) -> Vec<LogLine> {
-    let lines = events.iter().filter_map(|entry| match &entry.event {
-        Event::CallAnswered { id, .. } if id.name == "log/log.write" => Some((entry.at, id)),
-        _ => None,
-    });
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    lines
-        .map(|(at, id)| LogLine {
-            at,
-            step: id.step.clone(),
-            level: text(&id.arguments["level"]),
-            message: text(&id.arguments["message"]),
-        })
-        .filter(|line| line.level == "warn" || line.level == "error")
-        .collect()
 }
 
 /// The sentence under the verdict.

@@ -5,10 +5,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use wfe_core::capability::load::{Spec, loader_name};
+use wfe_core::capability::load::loader_name;
 use wfe_core::hlog::{self, Header};
 use wfe_core::measure::Recording;
-use wfe_core::{Call, Entry, Event};
+use wfe_core::state::RunState;
 
 use crate::telemetry::TelemetrySample;
 use crate::{Document, html, json, junit, markdown};
@@ -24,9 +24,9 @@ pub struct LoadedRun {
     pub notices: Vec<String>,
 }
 
-/// Reads a run directory's logs and telemetry. What is damaged or missing becomes a notice, never an error: `entries`,
-/// the run's journal, tell which loads ran.
-pub fn load_run(directory: &Path, entries: &[Entry]) -> LoadedRun {
+/// Reads a run directory's logs and telemetry. What is damaged or missing becomes a notice, never an error: the run's
+/// state tells which loads ran.
+pub fn load_run(directory: &Path, state: &RunState) -> LoadedRun {
     let mut run = LoadedRun::default();
     let mut files: Vec<_> = match fs::read_dir(directory.join("hdr")) {
         Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
@@ -36,7 +36,7 @@ pub fn load_run(directory: &Path, entries: &[Entry]) -> LoadedRun {
     for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "hlog")) {
         run.load_log(file);
     }
-    run.miss_loaders(entries);
+    run.miss_loaders(state);
     let (samples, notices) = load_telemetry(directory);
     run.telemetry = samples;
     run.notices.extend(notices);
@@ -54,8 +54,8 @@ pub fn load_telemetry(directory: &Path) -> (Vec<TelemetrySample>, Vec<String>) {
 
 impl LoadedRun {
     /// Says which loaders ran and have no log.
-    fn miss_loaders(&mut self, entries: &[Entry]) {
-        let mut ran = loaders(entries);
+    fn miss_loaders(&mut self, state: &RunState) {
+        let mut ran = loaders(state);
         ran.retain(|(load, loader)| !self.recording.knows(load, loader));
         for (load, loader) in ran {
             self.recording.expect_loader(&load, &loader);
@@ -85,31 +85,32 @@ impl LoadedRun {
 }
 
 /// The loaders of all loads that were started, each with its load's name.
-fn loaders(entries: &[Entry]) -> BTreeSet<(String, String)> {
-    let simulated = entries.iter().any(|entry| matches!(&entry.event, Event::RunStarted(started) if started.simulated));
-    let started = entries.iter().filter_map(|entry| match &entry.event {
-        Event::CallAnswered { id, answer: Ok(_) } => match Call::parse(&id.name, &id.arguments)?.ok()? {
-            Call::LoadStart(start) => serde_json::from_str::<Spec>(&start.spec).ok(),
-            _ => None,
-        },
-        _ => None,
-    });
+fn loaders(state: &RunState) -> BTreeSet<(String, String)> {
     // Outside the simulator all loaders of a load are one process.
-    let count = |spec: &Spec| if simulated { spec.loaders } else { 1 };
-    started.flat_map(|spec| (0..count(&spec)).map(move |number| (spec.name.clone(), loader_name(number)))).collect()
+    let count = |asked: u32| if state.started.simulated { asked } else { 1 };
+    let loads = state.told.loads.iter();
+    loads.flat_map(|(load, asked)| (0..count(*asked)).map(|number| (load.clone(), loader_name(number)))).collect()
 }
 
-/// Writes `report.html`, `report.md`, `result.json` and `junit.xml`. Each file is whole at any moment.
+/// Writes `report.html`, `report.md`, `result.json` and `junit.xml`. Each file is whole at any moment, and one that cannot
+/// be written keeps no other from being written. The error is the first one.
 pub fn write_all(document: &Document, directory: &Path) -> io::Result<()> {
-    write(directory, "report.html", &html(document))?;
-    write(directory, "report.md", &markdown(document))?;
-    write(directory, "result.json", &json(document))?;
-    write(directory, "junit.xml", &junit(document))
+    let written = [
+        write(directory, "report.html", &html(document)),
+        write(directory, "report.md", &markdown(document)),
+        write(directory, "result.json", &json(document)),
+        write(directory, "junit.xml", &junit(document)),
+    ];
+    written.into_iter().collect()
 }
 
 fn write(directory: &Path, name: &str, text: &str) -> io::Result<()> {
     let target = directory.join(name);
     let draft = directory.join(format!(".{name}.draft"));
     let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", target.display()));
-    fs::write(&draft, text).and_then(|()| fs::rename(&draft, &target)).map_err(named)
+    let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &target));
+    written.map_err(|error| {
+        drop(fs::remove_file(&draft));
+        named(error)
+    })
 }

@@ -16,7 +16,7 @@ mod story;
 mod summary;
 mod telemetry;
 
-pub use document::{Document, LogLine, Step, StepStatus, Window};
+pub use document::{Document, Step, StepStatus, Window};
 pub use files::{LoadedRun, load_run, load_telemetry, write_all};
 pub use html::html;
 pub use json::{json, result};

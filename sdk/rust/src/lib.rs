@@ -109,7 +109,7 @@
 //!
 //! `wfe plugin test FILE` rehearses a workflow that uses the plugin, kills the rehearsal after every call and resumes it:
 //! the step must end in the same way each time. `wfe replay RUN STEP --plugin FILE` runs another build of a plugin against
-//! what happened in a run, offline, and says where it asks something else.
+//! what happened in a run, offline, and says where it asks something else. Both are functions for tests, too: `testing`.
 //!
 //! # What to know
 //!
@@ -146,6 +146,8 @@ mod quantity;
 pub mod random;
 pub mod report;
 pub mod step;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod testing;
 
 pub use error::{Error, Result, kind};
 pub use quantity::{Bytes, Database, Duration, MachineType, Percent, Rate};

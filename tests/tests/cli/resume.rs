@@ -201,6 +201,25 @@ fn a_journal_that_is_empty_or_damaged() {
     "#);
 }
 
+/// A report that cannot be written is told, and takes from a run only that it passed.
+#[test]
+fn a_report_that_cannot_be_written() {
+    for (limit, code) in [("<= 1ms", 1), ("<= 10ms", 4)] {
+        let place = Place::new();
+        place.write("quick.yaml", QUICK.replace("<= 10ms", limit));
+        drop(place.wfe(&["run", "quick.yaml"]).output().unwrap());
+        let run = place.runs().remove(0);
+        cut(&run, 20);
+        fs::create_dir_all(run.join("report.html/in-the-way")).unwrap();
+        let resumed = place.wfe(&["resume"]).output().unwrap();
+        let said = String::from_utf8(resumed.stderr).unwrap();
+        assert_eq!(resumed.status.code(), Some(code), "{said}");
+        assert!(said.contains("report.html") && said.contains("`wfe report` makes its reports again"), "{said}");
+        let result: Value = serde_json::from_str(&place.result()).unwrap();
+        assert_eq!(result["verdict"], if code == 1 { "fail" } else { "pass" });
+    }
+}
+
 #[test]
 fn nothing_to_resume() {
     let _named = named();

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use wfe_core::event::{Outcome, RunStarted};
 use wfe_core::state::{Attempt, RunState};
 use wfe_core::{CallError, Millis};
 use wfe_runner::begun::Begun;
 use wfe_runner::directory;
 use wfe_runner::host::Replay;
-use wfe_runner::host::offline::{self, Replayed};
+use wfe_runner::host::offline::{self, Replayed, Watch};
 use wfe_runner::plugin::Plugins;
 
 use crate::args::ReplayArgs;
@@ -26,15 +26,24 @@ pub fn replay(args: ReplayArgs) -> Result<u8, Failure> {
     let begun = Begun::read(&directory)?;
     let attempt = attempt(&begun.state, &args.step, args.attempt)?;
     let calls = Replay::of_attempt(&begun.entries, &args.step, attempt.number);
-    outln!("{} attempt {}, {} calls, offline", args.step, attempt.number, calls.len());
+    let count = calls.len();
+    if !args.json {
+        outln!("{} attempt {}, {count} calls, offline", args.step, attempt.number);
+    }
     runtime(true)?.block_on(async {
         let uses = begun.state.started.steps.iter().find(|step| step.id == args.step).map(|step| step.uses.as_str());
         let uses = uses.unwrap_or_default();
         let plugins = plugins(&directory, &begun.state.started, uses, args.plugin.as_deref()).await?;
         let renamed = args.plugin.as_ref().map(|file| with_kind(&file.display().to_string(), uses));
         let (loaded, kind) = plugins.find(renamed.as_deref().unwrap_or(uses)).ok_or_else(|| no_kind(uses))?;
-        let outcome = offline::replay(loaded, &kind.name, &attempt.parameters, calls, Box::new(show)).await;
-        Ok(compare(&outcome, &attempt))
+        let watch: Watch = if args.json { Box::new(|_, _, _, _, _| ()) } else { Box::new(show) };
+        let now = offline::replay(loaded, &kind.name, &attempt.parameters, calls, watch).await;
+        let same = now.is_as_then(attempt.outcome.as_ref(), attempt.cut);
+        match args.json {
+            true => outln!("{:#}", json(&args.step, &attempt, count, &now, same)),
+            false => compare(&now, &attempt, same),
+        }
+        Ok(if same { 0 } else { INFRASTRUCTURE })
     })
 }
 
@@ -84,21 +93,43 @@ fn short(text: &str) -> String {
     }
 }
 
-fn compare(now: &Replayed, then: &Attempt) -> u8 {
-    let told = |outcome: &Outcome| match outcome {
+fn told(outcome: &Outcome) -> String {
+    match outcome {
         Outcome::Succeeded { outputs } => format!("succeeded: {outputs}"),
         Outcome::Failed { error } => format!("failed ({}, {}): {}", error.kind, error.code, error.message),
-    };
-    match now {
-        Replayed::Ended(outcome) => outln!("{}", told(outcome)),
-        Replayed::GoesOn(place) => outln!("{place}"),
     }
-    let same = now.is_as_then(then.outcome.as_ref(), then.cut);
+}
+
+fn told_now(now: &Replayed) -> String {
+    match now {
+        Replayed::Ended(outcome) => told(outcome),
+        Replayed::GoesOn(place) => place.clone(),
+    }
+}
+
+/// What came of a replay, for programs.
+fn json(step: &str, then: &Attempt, calls: usize, now: &Replayed, same: bool) -> Value {
+    let outputs = match now {
+        Replayed::Ended(Outcome::Succeeded { outputs }) => Some(outputs),
+        _ => None,
+    };
+    json!({
+        "step": step,
+        "attempt": then.number,
+        "calls": calls,
+        "same": same,
+        "outcome": told_now(now),
+        "outputs": outputs,
+        "then": then.outcome.as_ref().map(told),
+    })
+}
+
+fn compare(now: &Replayed, then: &Attempt, same: bool) {
+    outln!("{}", told_now(now));
     match &then.outcome {
         Some(outcome) if then.cut => outln!("then the engine ended it, and it {}", told(outcome)),
         Some(_) if same => outln!("the same as then"),
         Some(outcome) => outln!("then it {}", told(outcome)),
         None => outln!("the attempt was not over when the journal ends"),
     }
-    if same { 0 } else { INFRASTRUCTURE }
 }

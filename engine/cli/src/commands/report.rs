@@ -26,9 +26,8 @@ pub fn make(directory: &Path, begun: &Begun, json: bool) -> Result<(), Failure> 
 
 /// Makes the reports of a run from its journal and logs.
 pub fn write_again(directory: &Path, begun: &Begun) -> Result<Document, Failure> {
-    let Begun { state, entries, .. } = begun;
-    let loaded = wfe_report::load_run(directory, entries);
-    let mut document = Document::new(state, entries, &loaded.recording, &loaded.telemetry);
+    let loaded = wfe_report::load_run(directory, &begun.state);
+    let mut document = Document::new(&begun.state, &loaded.recording, &loaded.telemetry);
     loaded.notices.iter().for_each(|notice| errln!("notice: {notice}"));
     document.notices.extend(loaded.notices);
     write(&document, directory)?;

@@ -10,7 +10,6 @@ use wfe_core::state::RunState;
 use wfe_core::verdict::Verdict;
 use wfe_core::{CallError, quantity};
 use wfe_report::Document;
-use wfe_runner::journal;
 use wfe_runner::run::{Finished, Options, Run};
 
 use crate::args::{RunArgs, runs_option};
@@ -106,14 +105,20 @@ fn quoted(word: &str) -> String {
 
 /// Writes the reports of a finished run and prints its summary or its result; answers the exit code.
 pub fn report(finished: &Finished, json: bool) -> Result<u8, Failure> {
-    let entries = journal::read(&finished.directory)?.entries;
     let (telemetry, notices) = wfe_report::load_telemetry(&finished.directory);
-    let mut document = Document::new(&finished.state, &entries, &finished.recording, &telemetry);
+    let mut document = Document::new(&finished.state, &finished.recording, &telemetry);
     document.notices.extend(notices);
     let written = write(&document, &finished.directory);
     print(&document, &finished.directory, json);
-    written?;
-    Ok(exit_code(&finished.state))
+    match (exit_code(&finished.state), written) {
+        // Reports that cannot be written change no verdict but the best.
+        (0, Err(failure)) => Err(failure),
+        (code, Err(failure)) => {
+            errln!("{}", failure.message);
+            Ok(code)
+        }
+        (code, Ok(())) => Ok(code),
+    }
 }
 
 /// The exit code of a run that is over. Where plugins were only asked for what makes no sense, the request is wrong.

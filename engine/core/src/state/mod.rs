@@ -7,6 +7,7 @@ mod judge;
 mod next;
 mod retry;
 mod step;
+mod told;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use serde_json::Value;
 
 use crate::capability::cluster::Node;
 use crate::capability::step::Phase;
-use crate::event::{FORMAT, Outcome, RunStarted};
+use crate::event::{CallId, FORMAT, Outcome, RunStarted};
 use crate::ledger::Ledger;
 use crate::limits::LimitResult;
 use crate::measure::Measurement;
@@ -25,6 +26,7 @@ use crate::{CallError, Entry, Event, Millis};
 pub use due::Due;
 pub use next::Action;
 pub use step::{Attempt, PhaseState, StepState};
+pub use told::{LogLine, Told};
 
 /// Everything that is known of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,6 +43,8 @@ pub struct RunState {
     pub disk: Vec<DiskUsage>,
     /// The sections of the report that a step asked for last.
     pub sections: Option<Sections>,
+    /// What was told for readers alone.
+    pub told: Told,
     /// What the run made.
     pub ledger: Ledger,
     /// Why it should end early, if somebody asked for that.
@@ -144,6 +148,7 @@ impl RunState {
             limits: Vec::new(),
             disk: Vec::new(),
             sections: None,
+            told: Told::default(),
             ledger: Ledger::of(&started.run),
             cancelled: None,
             broken: false,
@@ -187,7 +192,7 @@ impl RunState {
             Event::AttemptStarted { step, attempt, parameters, window } => {
                 self.begin_attempt(at, step, *attempt, parameters.clone(), *window);
             }
-            Event::CallAnswered { id, answer } => self.answered(at, &id.step, &id.name, &id.arguments, answer),
+            Event::CallAnswered { id, answer } => self.answered(at, id, answer),
             Event::StopRequested { step } => {
                 self.steps.entry(step.clone()).or_default().stop_requested.get_or_insert(at);
             }
@@ -270,9 +275,11 @@ impl RunState {
     }
 
     /// Takes what a call tells about the run itself; the world's answers concern the plugin alone.
-    fn answered(&mut self, at: Millis, step: &str, name: &str, arguments: &Value, answer: &Result<Value, CallError>) {
+    fn answered(&mut self, at: Millis, id: &CallId, answer: &Result<Value, CallError>) {
         let Ok(answer) = answer else { return };
-        match name {
+        self.told.answered(at, id, answer);
+        let CallId { step, name, arguments, .. } = id;
+        match name.as_str() {
             "step/context.phase" => {
                 if let (Ok(phase), Some(attempt)) = (Phase::deserialize(arguments), self.attempt_mut(step)) {
                     attempt.begin_phase(at, phase.name);

@@ -4,6 +4,7 @@ use std::fs;
 
 use wfe_core::hlog::{Header, lines};
 use wfe_core::measure::{Counts, Interval, Packed};
+use wfe_core::state::RunState;
 use wfe_report::{load_run, write_all};
 
 use super::fixture;
@@ -30,6 +31,11 @@ fn interval(from_s: u64) -> Interval {
     }
 }
 
+/// A run that has begun, and no load in it.
+fn nothing_started() -> RunState {
+    RunState::begin(&fixture::troubled().entries[0]).expect("it is a beginning")
+}
+
 #[test]
 fn logs_and_telemetry_are_loaded_and_damage_is_named() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -43,7 +49,7 @@ fn logs_and_telemetry_are_loaded_and_damage_is_named() {
     let sample = serde_json::json!({ "at": 5_000, "nodes": fixture::troubled().document().disk[0].nodes });
     fs::write(run.join("telemetry.jsonl"), format!("{sample}\nnonsense\n{{\"at\": 1")).expect("a file");
 
-    let loaded = load_run(run, &[]);
+    let loaded = load_run(run, &nothing_started());
     let measurement = loaded.recording.measure(0, 10_000, None);
     assert_eq!(measurement.operations[0].count, 1);
     assert_eq!(measurement.missing, ["loader-2: nothing from 0 s to 10 s"], "a silent loader is missed");
@@ -56,7 +62,7 @@ fn logs_and_telemetry_are_loaded_and_damage_is_named() {
 #[test]
 fn an_empty_directory_is_no_error() {
     let directory = tempfile::tempdir().expect("a directory");
-    let loaded = load_run(directory.path(), &[]);
+    let loaded = load_run(directory.path(), &nothing_started());
     assert!(loaded.recording.is_empty() && loaded.telemetry.is_empty() && loaded.notices.is_empty());
 }
 

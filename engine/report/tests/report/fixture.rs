@@ -36,7 +36,7 @@ impl Run {
 
     pub fn document(&self) -> Document {
         let state = RunState::fold(&self.entries).expect("the fixture's events fit together");
-        Document::new(&state, &self.entries, &self.recording, &self.telemetry)
+        Document::new(&state, &self.recording, &self.telemetry)
     }
 
     pub fn at(&mut self, at_s: u64, event: Event) {

@@ -28,7 +28,7 @@ impl Attempt {
         let number = self.calls;
         self.calls += 1;
         if number >= MOST_CALLS {
-            return Err(End::broken(format!("{MOST_CALLS} calls in one attempt: it asks without waiting")));
+            return Err(End::broken(format!("{MOST_CALLS} calls in one attempt: it asks too often")));
         }
         self.count_bytes(&arguments)?;
         let asked_at = match self.replay.next(name, &digest) {
