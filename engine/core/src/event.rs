@@ -220,6 +220,9 @@ pub struct StepFacts {
     pub during: Option<String>,
     /// What its plugin may do.
     pub grants: Grants,
+    /// The rules that its measurement must hold, as the user wrote them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
 }
 
 impl From<&PlannedStep> for StepFacts {
@@ -238,6 +241,7 @@ impl From<&PlannedStep> for StepFacts {
             finally: step.finally,
             during,
             grants: step.grants.clone(),
+            limits: step.limits.iter().map(|limit| limit.rule.clone()).collect(),
         }
     }
 }

@@ -2,22 +2,11 @@
 
 use wfe_core::limits::LimitResult;
 
-/// Bounds in milliseconds where the workflow gives none: those of the published elasticity reports.
-const DEFAULTS: [(&str, f64); 2] = [("p90", 5.0), ("p99", 10.0)];
-
-/// The bound for a latency of a step, milliseconds: the step's own rule, or the usual bound for that percentile where
-/// the step has no rule about latencies of that operation.
-pub fn bound(limits: &[(String, LimitResult)], step: &str, operation: &str, percentile: &str) -> Option<f64> {
-    let name = format!("{operation}.{percentile}");
-    let own =
-        limits.iter().filter(|(limited, _)| limited == step).find_map(|(_, result)| upper_ms(&result.rule, &name));
-    let ruled = |(limited, result): &(String, LimitResult)| {
-        limited == step && result.rule.starts_with(&format!("{operation}.p"))
-    };
-    if own.is_some() || limits.iter().any(ruled) {
-        return own;
-    }
-    DEFAULTS.iter().find(|(known, _)| *known == percentile).map(|(_, bound)| *bound)
+/// The rule of a step about a latency such as `read.p99` over the whole window: its bound in milliseconds, and whether it
+/// holds.
+pub fn rule_about(limits: &[(String, LimitResult)], step: &str, metric: &str) -> Option<(f64, Option<bool>)> {
+    let mut own = limits.iter().filter(|(limited, _)| limited == step);
+    own.find_map(|(_, result)| Some((upper_ms(&result.rule, metric)?, result.holds)))
 }
 
 /// The different bounds that rules set to a P99 over a whole window, milliseconds, in the rules' order.
@@ -62,8 +51,8 @@ mod tests {
             LimitResult { rule: "read.p99 <= 7ms".into(), value: String::new(), holds: None, place: String::new() };
         let limits = [("steady".to_owned(), rule)];
         assert_eq!(p99_bounds(&limits), [7.0]);
-        assert_eq!(bound(&limits, "steady", "read", "p99"), Some(7.0));
-        assert_eq!(bound(&limits, "growth", "read", "p99"), Some(10.0));
-        assert_eq!(bound(&limits, "steady", "read", "p50"), None);
+        assert_eq!(rule_about(&limits, "steady", "read.p99"), Some((7.0, None)));
+        assert_eq!(rule_about(&limits, "growth", "read.p99"), None);
+        assert_eq!(rule_about(&limits, "steady", "read.p50"), None);
     }
 }

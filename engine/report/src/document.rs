@@ -7,7 +7,7 @@ use wfe_core::capability::observe::DatabaseEvent;
 use wfe_core::event::{Outcome, RunStarted, StepFacts};
 use wfe_core::ledger::{MACHINE, Resource};
 use wfe_core::limits::LimitResult;
-use wfe_core::measure::text::{latency, rate};
+use wfe_core::measure::text::{self, latency, rate};
 use wfe_core::measure::{Distribution, Measurement, Recording};
 use wfe_core::state::{Attempt, DiskUsage, LogLine, RunState};
 use wfe_core::verdict::Verdict;
@@ -160,7 +160,7 @@ impl Document {
             wall_s: ended.map(|ended| ended.wall_s),
             resumed: state.resumed,
             steps: steps(state),
-            limits: state.limits.clone(),
+            limits: limits(state),
             disk: state.disk.clone(),
             story: Story::new(duration_ms, recording, telemetry),
             database_events: state.told.database_events.clone(),
@@ -190,6 +190,18 @@ fn machine_hours(state: &RunState, now: Millis) -> f64 {
     lives.sum::<Millis>() as f64 / 3_600_000.0
 }
 
+/// What came out of every rule; a rule whose step did not measure decides nothing.
+fn limits(state: &RunState) -> Vec<(String, LimitResult)> {
+    let is_known =
+        |step: &str, rule: &str| state.limits.iter().any(|(known, limit)| known == step && limit.rule == rule);
+    let planned = state.started.steps.iter().flat_map(|step| step.limits.iter().map(move |rule| (&step.id, rule)));
+    let unmeasured = planned.filter(|(step, rule)| !is_known(step, rule)).map(|(step, rule)| {
+        let place = format!("`{step}` measured nothing");
+        (step.clone(), LimitResult { rule: rule.clone(), value: text::NONE.into(), holds: None, place })
+    });
+    state.limits.iter().cloned().chain(unmeasured).collect()
+}
+
 fn steps(state: &RunState) -> Vec<Step> {
     let planned = &state.started.steps;
     let known: BTreeSet<&str> = planned.iter().map(|facts| facts.id.as_str()).collect();
@@ -203,6 +215,7 @@ fn steps(state: &RunState) -> Vec<Step> {
         finally: false,
         during: None,
         grants: Default::default(),
+        limits: Vec::new(),
     });
     planned.iter().cloned().chain(unplanned).map(|facts| step(facts, state)).collect()
 }
@@ -268,5 +281,6 @@ fn window_in_words(window: &Window) -> Option<String> {
         operations.iter().map(|found| format!("{} P99 {}", found.operation, latency(found.response_ms.p99))).collect();
     let achieved = window.measurement.rate()?;
     let asked = window.measurement.asked_rate().map_or(String::new(), |asked| format!(" of {} asked", rate(asked)));
-    Some(format!("{}: {} at {}{asked}", window.label, tails.join(", "), rate(achieved)))
+    let incomplete = if window.measurement.complete { "" } else { " (incomplete)" };
+    Some(format!("{}{incomplete}: {} at {}{asked}", window.label, tails.join(", "), rate(achieved)))
 }

@@ -49,13 +49,18 @@ fn left(text: &mut String, document: &Document, give_back: &str) {
         return;
     }
     let prices: Vec<f64> = left.iter().filter_map(|resource| resource.hourly_usd).collect();
-    let cost = if prices.len() == left.len() { String::new() } else { "at least ".into() };
-    let _ = writeln!(text, "\nStill there, for {cost}${:.2} an hour", prices.iter().sum::<f64>());
+    let at_least = if prices.len() == left.len() { "" } else { "at least " };
+    let cost = match prices.is_empty() {
+        true => ":".to_owned(),
+        false => format!(", for {at_least}${:.2} an hour", prices.iter().sum::<f64>()),
+    };
+    let _ = writeln!(text, "\nStill there{cost}");
     for resource in left {
         let Resource { kind, id, description, .. } = resource;
+        let description = if description.is_empty() { String::new() } else { format!(" ({description})") };
         let until = resource.expires.as_ref().map_or(String::new(), |until| format!(" until {until}"));
         let why = resource.reason.as_ref().map_or(String::new(), |why| format!(": {why}"));
-        let line = format!("  {kind} {id} ({description}) {}{until}{why}", resource.state.word());
+        let line = format!("  {kind} {id}{description} {}{until}{why}", resource.state.word());
         let _ = writeln!(text, "{}", plain(&line));
     }
     let _ = writeln!(text, "Give back: {}", plain(give_back));

@@ -119,6 +119,10 @@
 //! * [`Error`] is a value. A capability answers one, `?` passes it on, and its kind decides the run's verdict. A panic
 //!   is a bug of the plugin: it is logged, and the step ends as broken.
 //! * A component can ask for just the functions that the plugin calls, and the workflow's `grants` say what is allowed.
+//!   Clock, random, log, histograms, reports, observation and the lists of machines come free. A plugin from a file needs
+//!   `cluster: true` for [`cluster`], `load: true` for [`loads`], `cloud: { types, machines }` to create or terminate
+//!   [`machines`], and `cql: { keyspaces }` for [`cql`].
+//! * The `path` of `wfe-sdk` leads to the folder `sdk/rust` of wherever `wfe` was cloned to.
 //! * Quantities ([`Duration`], [`Rate`], [`Bytes`], [`Percent`]) are plain numbers with a unit in their schema.
 //! * Poll slowly: each call is kept in the run's journal.
 //! * Names in the contract are kebab-case; fields of parameters are `snake_case`, as they stand in Rust.

@@ -99,7 +99,7 @@ fn the_report_of_a_failed_run() {
             &program,
             &finished.directory.join("report.html"),
             width,
-            &["verdict", "story", "measurements", "steps", "events", "resources"],
+            &["verdict", "limits", "story", "measurements", "steps", "events", "resources"],
         );
     }
 }

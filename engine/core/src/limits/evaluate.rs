@@ -93,7 +93,10 @@ fn hold(limit: &Limit, recording: &Recording, measurement: &Measurement) -> Limi
         return LimitResult { rule, value: found.text, holds: None, place: why };
     }
     match holds && !measurement.complete {
-        true => LimitResult { rule, value: found.text, holds: None, place: reason(limit, measurement) },
+        true => {
+            let value = format!("{} where it was recorded", found.text);
+            LimitResult { rule, value, holds: None, place: reason(limit, measurement) }
+        }
         false => {
             let place = if holds { place } else { place + explanation(limit) };
             LimitResult { rule, value: found.text, holds: Some(holds), place }

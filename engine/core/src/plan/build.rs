@@ -166,25 +166,25 @@ fn find_kind<'a>(
 /// Checks what the kind of step says about running in the background, phases and measuring.
 fn check_kind(index: usize, plugin: &Plugin, kind: &StepKind, scope: &Scope<'_>, mistakes: &mut Vec<Mistake>) {
     let step = &scope.steps[index];
-    let (uses, id) = (quote(&step.uses.value), quote(&step.id.value));
+    let (uses, id) = (|| quote(&step.uses.value), || quote(&step.id.value));
     match step.background.filter(|background| background.value) {
         Some(background) if !kind.background => {
-            let message = format!("{uses} ends by itself and cannot run in the background");
+            let message = format!("{} ends by itself and cannot run in the background", uses());
             mistakes.push(Mistake::new(background.span, message).help("leave `background` out".to_owned()));
         }
         None if kind.background => {
-            let message = format!("{uses} runs until it is stopped, so its step runs in the background");
+            let message = format!("{} runs until it is stopped, so its step runs in the background", uses());
             mistakes.push(Mistake::new(step.uses.span, message).help("add `background: true`".to_owned()));
         }
         Some(_) if !scope.graph.is_needed(index) => {
-            let message = format!("no step needs {id}: it would be stopped as soon as it is ready");
-            let help = format!("add {id} to `needs` of the steps that it should run beside");
+            let message = format!("no step needs {}: it would be stopped as soon as it is ready", id());
+            let help = format!("add {} to `needs` of the steps that it should run beside", id());
             mistakes.push(Mistake::new(step.id.span, message).help(help));
         }
         _ => {}
     }
     if let Some(limits) = step.limits.as_ref().filter(|_| !plugin.imports.contains("histogram/measurements.measure")) {
-        let message = format!("{uses} measures nothing that limits could hold for");
+        let message = format!("{} measures nothing that limits could hold for", uses());
         mistakes.push(Mistake::new(limits.span, message).help("give `limits` to a step that measures".to_owned()));
     }
     check_phase(step, scope, mistakes);

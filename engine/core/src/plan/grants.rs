@@ -18,8 +18,8 @@ use crate::workflow::{At, is_plugin_file, suggest};
 use super::parameters::Parameters;
 use super::{CloudGrant, Grants};
 
-/// Capabilities that touch nothing, and `cloud`, whose creating functions are bounded by [`Grants::cloud`].
-const FREE: [&str; 9] = ["step", "clock", "random", "log", "histogram", "report", "observe", "operation", "cloud"];
+/// The capabilities that every plugin has: they touch nothing. Of `cloud` that is reading; [`Grants::cloud`] bounds the rest.
+pub const FREE: [&str; 9] = ["step", "clock", "random", "log", "histogram", "report", "observe", "operation", "cloud"];
 /// The keys of `grants`.
 pub const GRANT_KEYS: [&str; 4] = ["cloud", "cql", "cluster", "load"];
 /// The most machines that can be granted.

@@ -21,7 +21,7 @@ mod validate;
 pub use build::{build, draft};
 pub use check::{Draft, Problem, Question};
 pub use choice::Choice;
-pub use grants::GRANT_KEYS;
+pub use grants::{FREE, GRANT_KEYS};
 pub use misfits::misfits;
 pub use steps::Steps;
 

@@ -5,7 +5,7 @@ use wfe_core::measure::{IntervalSummary, OperationMeasurement};
 use wfe_core::state::DiskUsage;
 
 use super::{Block, Cell, Figure, Mark, Table};
-use crate::bounds::bound;
+use crate::bounds::rule_about;
 use crate::document::{Document, Window};
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -36,7 +36,7 @@ pub(super) fn measurements(document: &Document) -> Vec<Block> {
         blocks.push(Block::Table(measurements_table(document)));
         blocks.push(Block::Text(
             "Response times in milliseconds, counted from the intended start of each operation. P90 and P99 are marked \
-             against the step's own limits, else against 5 ms and 10 ms."
+             where a limit of the step is about them."
                 .into(),
         ));
     }
@@ -57,7 +57,7 @@ pub(crate) fn measurements_table(document: &Document) -> Table {
         titles.extend(operations.iter().map(|name| format!("#{what} {name}")));
     }
     titles.extend(["#asked op/s", "#duration", "#start", "complete"].map(str::to_owned));
-    let mut table = Table::new("Measured windows", &titles.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = Table::new("Measured windows, times in ms", &titles.iter().map(String::as_str).collect::<Vec<_>>());
     for window in &document.windows {
         table.rows.push(window_row(document, window, &operations));
     }
@@ -72,8 +72,8 @@ fn window_row(document: &Document, window: &Window, operations: &[&str]) -> Vec<
     };
     let tail = |name: &'static str| {
         move |found: &OperationMeasurement| {
-            let limit = bound(&document.limits, &window.step, &found.operation, name);
-            against(found.response_ms.named(name), limit)
+            let rule = rule_about(&document.limits, &window.step, &format!("{}.{name}", found.operation));
+            against(found.response_ms.named(name), rule)
         }
     };
     let mut row = vec![Cell::new(&window.label)];
@@ -95,11 +95,12 @@ fn ms(value: Option<f64>) -> String {
     value.map_or(text::NONE.into(), text::number)
 }
 
-fn against(value: Option<f64>, limit: Option<f64>) -> Cell {
-    let mark = match (value, limit) {
-        (None, _) => Some(Mark::Unsure),
-        (_, None) => None,
-        (Some(value), Some(limit)) => Some(if value <= limit { Mark::Good } else { Mark::Bad }),
+/// A value with what the rule about it says; a rule that decided nothing marks nothing as good.
+fn against(value: Option<f64>, rule: Option<(f64, Option<bool>)>) -> Cell {
+    let mark = match (value, rule) {
+        (Some(_), None) => None,
+        (None, _) | (_, Some((_, None))) => Some(Mark::Unsure),
+        (Some(value), Some((bound, _))) => Some(if value <= bound { Mark::Good } else { Mark::Bad }),
     };
     Cell { text: ms(value), mark }
 }

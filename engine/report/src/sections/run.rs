@@ -1,10 +1,13 @@
 //! The verdict, the steps, what happened, what is covered, and what was used.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use wfe_core::capability::observe::DatabaseEvent;
+use wfe_core::catalog::Plugin;
 use wfe_core::event::{Keep, ResourceState};
 use wfe_core::measure::text::{self, clock};
-use wfe_core::plan::Grants;
+use wfe_core::plan::{FREE, Grants};
 
 use super::{Block, Cell, Figure, Mark, Table};
 use crate::document::{Document, Step, StepStatus};
@@ -218,19 +221,22 @@ fn plugins_table(document: &Document) -> Table {
     table
 }
 
+/// What each step was allowed beyond reading, as far as its plugin can ask for it.
 fn grants_table(document: &Document) -> Table {
     let mut table = Table::new("What each step was allowed to do", &["Step", "Plugin", "Granted"]);
-    for step in &document.steps {
-        let granted = granted(&step.facts.grants);
-        if !granted.is_empty() {
-            table.row([step.facts.id.clone(), step.facts.plugin.clone(), granted]);
-        }
+    for Step { facts, .. } in &document.steps {
+        let plugin = document.started.plugins.iter().find(|plugin| plugin.name == facts.plugin);
+        let granted = granted(&facts.grants, &plugin.map(Plugin::capabilities).unwrap_or_default());
+        let granted = if granted.is_empty() { "only to read".into() } else { granted };
+        table.row([facts.id.clone(), facts.plugin.clone(), granted]);
     }
     table
 }
 
-fn granted(grants: &Grants) -> String {
-    let mut all: Vec<String> = grants.capabilities.iter().cloned().collect();
+fn granted(grants: &Grants, askable: &BTreeSet<&str>) -> String {
+    let own =
+        grants.capabilities.iter().filter(|name| askable.contains(name.as_str()) && !FREE.contains(&name.as_str()));
+    let mut all: Vec<String> = own.cloned().collect();
     all.extend(grants.cloud.as_ref().map(|cloud| {
         let types: Vec<&str> = cloud.types.iter().map(String::as_str).collect();
         format!("cloud: {} machines of {}", cloud.machines, types.join(", "))

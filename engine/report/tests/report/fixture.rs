@@ -160,6 +160,7 @@ pub fn started(workflow: &str, steps: &[(&str, &str)]) -> RunStarted {
                 .then(|| CloudGrant { types: BTreeSet::from(["i4i.large".into(), "i4i.4xlarge".into()]), machines: 6 }),
             keyspaces: None,
         },
+        limits: Vec::new(),
     };
     let plugins: BTreeSet<&str> = steps.iter().map(|(_, uses)| *uses).collect();
     let plugin = |name: &&str| Plugin {
