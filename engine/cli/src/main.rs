@@ -10,6 +10,7 @@ mod commands;
 mod failure;
 mod journal_lines;
 mod progress;
+mod schema_text;
 mod signals;
 mod spool;
 mod workflow;

@@ -610,14 +610,21 @@ fn plugins() {
 
     wait-stable: Waits until nothing has been going on in the cluster for some time.
       with:
-        hold             duration  So long nothing may go on.
-        steady           percent (optional)  By so much of the disk the usage of a node may change during the hold time.
-        timeout          duration (optional)  The longest wait; without it, until the step's own timeout.
+        hold               duration, above 0, required
+                           So long nothing may go on.
+        steady             percent, 0 to 100, default 0.5 %
+                           By so much of the disk the usage of a node may change during the hold time.
+        timeout            duration, above 0, optional
+                           The longest wait; without it, until the step's own timeout.
       outputs:
-        broken           object  How often each signal began to break the quiet.
-        last_broken_by   string (optional)  What was the last to break the quiet, and where.
-        signals          array  The signals that were watched.
-        waited           duration  How long it took, the hold time included.
+        broken             map
+                           How often each signal began to break the quiet.
+        last_broken_by     text
+                           What was the last to break the quiet, and where.
+        signals            list of texts
+                           The signals that were watched.
+        waited             duration
+                           How long it took, the hold time included.
     "#);
     assert_snapshot!(place.seen(&["plugin", "inspect", "none"]), @r#"
     exit code 2

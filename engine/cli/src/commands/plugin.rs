@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use wfe_core::catalog::StepKind;
 use wfe_runner::plugin::{Loaded, Plugins, builtin_names};
 
 use crate::failure::Failure;
-use crate::runtime;
+use crate::{runtime, schema_text};
 
 /// Lists the built-in plugins.
 pub fn list() -> Result<u8, Failure> {
@@ -57,17 +57,7 @@ fn print_kind(kind: &StepKind) {
         outln!("  phases: {}", kind.phases.join(", "));
     }
     outln!("  with:");
-    print_properties(&kind.parameters);
+    schema_text::parameters(&kind.parameters).iter().for_each(|line| outln!("{line}"));
     outln!("  outputs:");
-    print_properties(&kind.outputs);
-}
-
-fn print_properties(schema: &Value) {
-    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let ty = property["format"].as_str().or(property["type"].as_str()).unwrap_or("");
-        let need = if required.contains(&name.as_str()) { "" } else { " (optional)" };
-        let text = property["description"].as_str().unwrap_or_default();
-        outln!("    {name:16} {ty}{need}  {text}");
-    }
+    schema_text::outputs(&kind.outputs).iter().for_each(|line| outln!("{line}"));
 }
