@@ -50,13 +50,24 @@ async fn write_samples(
     every: Millis,
 ) -> std::io::Result<()> {
     loop {
-        let at = (last / every + 1).max(clock.now().div_ceil(every)) * every;
+        let at = next(last.max(clock.now().saturating_sub(1)), every);
         clock.sleep_until(at).await;
         last = at;
         let context = Context { attempt: attempt.clone(), number: 0, asked_at: at, key: String::new() };
         let Ok(nodes) = backend.call(&context, &Call::ClusterNodes(Nodes {})).await else { continue };
         write(file, at, nodes)?;
     }
+}
+
+/// As many samples are taken at the first distance, and half as many at each distance after it.
+const MANY: u64 = 8192;
+
+/// When the sample after a moment is taken. The distance doubles whenever the run has become twice as long, so that no run,
+/// however long, fills the disk.
+fn next(after: Millis, every: Millis) -> Millis {
+    let lengths = after / every / MANY;
+    let distance = every << (u64::BITS - lengths.leading_zeros());
+    (after / distance + 1) * distance
 }
 
 /// Opens the file behind the last sample that a run knows which is at `now`; answers when that was, or 0. What stands
@@ -94,6 +105,21 @@ fn write(mut file: &File, at: Millis, nodes: Value) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_run_is_sampled_less_often() {
+        const EVERY: Millis = 10_000;
+        let mut moments = vec![next(0, EVERY)];
+        while moments.last().is_some_and(|last| *last < 1_000_000 * 86_400_000) {
+            moments.push(next(moments[moments.len() - 1], EVERY));
+        }
+        let distances: Vec<Millis> = moments.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(distances[..MANY as usize - 1].iter().all(|distance| *distance == EVERY));
+        assert!(distances.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == 2 * pair[0]));
+        assert!(moments.len() < 100_000, "{}", moments.len());
+        // Whoever begins between two samples takes the second one next.
+        assert!(moments.windows(2).all(|pair| next(pair[1] - 1, EVERY) == pair[1] && next(pair[0], EVERY) == pair[1]));
+    }
 
     #[test]
     fn whole_samples_up_to_now_are_kept() {
