@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 use wfe_core::Millis;
+use wfe_core::backend::Backend;
 use wfe_core::diagnostic::Source;
 use wfe_core::event::Keep;
 use wfe_core::plan::{Choice, Plan};
@@ -139,9 +140,19 @@ pub fn rehearse_in(planned: &Planned, runs: &Path, seed: u64, trouble: &Trouble)
     let options = options(planned, runs, seed);
     rehearsal().block_on(async {
         let sim = Arc::new(Sim::new(trouble.faults.clone()));
-        let run = Run::begin(plan, plugins, sim, options, Vec::new()).await.expect("the run begins");
-        run.carry_out(trouble.cancel(0)).await.expect("the run ends")
+        let run = Run::begin(plan, plugins, sim.clone(), options, Vec::new()).await.expect("the run begins");
+        let finished = run.carry_out(trouble.cancel(0)).await.expect("the run ends");
+        told_the_truth(&sim, &finished).await;
+        finished
     })
+}
+
+/// The ledger of a run that is over says all that is left in the world, once everything there is listed.
+async fn told_the_truth(sim: &Sim, finished: &Finished) {
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let found = sim.audit().await.expect("a rehearsal's world can be looked at");
+    let left: BTreeSet<&str> = finished.state.ledger.left().map(|resource| resource.id.as_str()).collect();
+    assert_eq!(found.iter().map(|found| found.id.as_str()).collect::<BTreeSet<_>>(), left, "what is left in the world");
 }
 
 /// A run's directory as a process leaves it that is killed when its journal holds these bytes.
@@ -165,8 +176,11 @@ pub fn resume_in(planned: &Planned, directory: &Path, trouble: &Trouble) -> Resu
     rehearsal().block_on(async {
         let sim = Arc::new(Sim::new(trouble.faults.clone()));
         let resumption = Resumption { telemetry_ms: 60_000, ..Resumption::default() };
-        let run = Run::resume(taken, plan, plugins, sim, resumption).await;
-        run.map_err(|e| e.to_string())?.carry_out(trouble.cancel(now)).await.map_err(|e| e.to_string())
+        let run = Run::resume(taken, plan, plugins, sim.clone(), resumption).await;
+        let finished =
+            run.map_err(|e| e.to_string())?.carry_out(trouble.cancel(now)).await.map_err(|e| e.to_string())?;
+        told_the_truth(&sim, &finished).await;
+        Ok(finished)
     })
 }
 

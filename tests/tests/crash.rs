@@ -89,6 +89,30 @@ fn a_cloud_that_misbehaves_killed_at_every_entry() {
     assert_eq!(machines, 8, "three nodes that the cloud made twice, a loader, and a node whose answer was lost, once");
 }
 
+/// The run ends seconds after its machines were made, before the cloud lists any of them.
+#[test]
+fn machines_that_are_not_listed_yet_are_given_back() {
+    let faults =
+        serde_json::json!([{ "listed-late": { "seconds": 8 } }, { "capacity": { "machine-type": "c6i.2xlarge" } }]);
+    let trouble = Trouble { faults: serde_json::from_value(faults).unwrap(), ..Trouble::default() };
+    let planned = planned(&ROUGH.replacen("    retry: { attempts: 2, backoff: 10s }\n", "", 1), &[]);
+    let expected = killed_at_every_entry(&planned, &trouble);
+    assert_eq!(expected["verdict"], "infrastructure", "{expected:#}");
+    assert_eq!(expected["resources"].as_array().unwrap().len(), 3, "{expected:#}");
+}
+
+/// The clean-up that asks for them again and again goes on where it was.
+#[test]
+fn a_machine_that_is_not_taken_back_killed_at_every_entry() {
+    let faults = serde_json::json!([{ "terminate-fails": { "machine": "i-0002" } }]);
+    let trouble = Trouble { faults: serde_json::from_value(faults).unwrap(), cancelled_at: Some(250_000) };
+    let expected = killed_at_every_entry(&planned(ROUGH, &[]), &trouble);
+    assert_eq!(expected["verdict"], "cancelled", "{expected:#}");
+    let states: Vec<&str> =
+        expected["resources"].as_array().unwrap().iter().filter_map(|r| r["state"].as_str()).collect();
+    assert_eq!(states.iter().filter(|state| **state == "leaked").count(), 1, "{states:?}");
+}
+
 /// Kills a rehearsal after every entry of its journal and resumes it; answers the result, which is always the same.
 fn killed_at_every_entry(planned: &Planned, trouble: &Trouble) -> Value {
     killed_after(planned, trouble, 7, |_| true)
@@ -138,7 +162,8 @@ fn resumed_after(
     let resumed = resume_in(planned, directory, trouble).unwrap_or_else(|e| panic!("killed after entry {kept}: {e}"));
     let found = result(&resumed);
     assert!(found == *expected, "killed after entry {kept}:\n{found:#}\ninstead of\n{expected:#}");
-    let left = resumed.state.ledger.resources().filter(|r| r.state != ResourceState::Deleted);
+    let left =
+        resumed.state.ledger.resources().filter(|r| !matches!(r.state, ResourceState::Deleted | ResourceState::Leaked));
     assert_eq!(left.count(), 0, "killed after entry {kept}");
 }
 

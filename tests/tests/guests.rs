@@ -643,7 +643,7 @@ fn grants_machines_enough() {
     exit code 0
     --- stdout
     SIMULATED: all numbers come from a model, nothing ran on real machines
-    PASS  guest on sim, 0:00:00
+    PASS  guest on sim, 0:00:12
     Every step succeeded; the workflow sets no limits.
 
     Report: [directory]/.wfe/runs/guest-[stamp]/report.html
@@ -653,11 +653,11 @@ fn grants_machines_enough() {
      0:00:00  step: started
      0:00:00  step: succeeded
      0:00:00  finally
-     0:00:00  machine i-0001 deleted
-     0:00:00  machine i-0002 deleted
-     0:00:00  machine i-0003 deleted
-     0:00:00  machine i-0004 deleted
-     0:00:00  machine i-0005 deleted
-     0:00:00  verdict: pass
+     0:00:12  machine i-0001 deleted
+     0:00:12  machine i-0002 deleted
+     0:00:12  machine i-0003 deleted
+     0:00:12  machine i-0004 deleted
+     0:00:12  machine i-0005 deleted
+     0:00:12  verdict: pass
     "#);
 }

@@ -21,8 +21,8 @@ pub fn take(directory: &Path) -> Result<Takeover, Failure> {
 /// Refuses a copy of a run's directory: what it lists belongs to the original.
 pub fn original(taken: Takeover) -> Result<Takeover, Failure> {
     let (run, directory) = (&taken.begun.state.started.run, &taken.directory);
-    let name = directory.file_name().unwrap_or_default();
-    match name == run.as_str() {
+    let place = directory.canonicalize().unwrap_or_else(|_| directory.clone());
+    match place.file_name().is_some_and(|name| name == run.as_str()) {
         true => Ok(taken),
         false => Err(Failure::request(format!(
             "{} holds run {run}, whose directory has its name: of a copy, nothing can be carried on or given back",

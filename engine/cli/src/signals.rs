@@ -41,6 +41,12 @@ impl Left {
         Box::new(self.clone())
     }
 
+    /// What is known of the run already.
+    pub fn note(&self, state: &RunState) {
+        let machines = state.ledger.left().filter(|resource| resource.kind == MACHINE).map(named).collect();
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = (state.started.run.clone(), machines);
+    }
+
     fn tell(&self) -> String {
         let (run, machines) = &*self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let machines = match &machines[..] {
@@ -64,8 +70,7 @@ impl Reporter for Left {
             _ => false,
         };
         if concerns {
-            let machines = state.ledger.left().filter(|resource| resource.kind == MACHINE).map(named).collect();
-            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = (state.started.run.clone(), machines);
+            self.note(state);
         }
     }
 }
@@ -86,8 +91,17 @@ pub fn listen(simulated: bool, left: Left, already: Option<&str>) -> Cancel {
     let (sender, receiver) = watch::channel(already.map(str::to_owned));
     if !simulated {
         let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-        if let [Ok(interrupt), Ok(terminate), Ok(hangup)] = signals {
-            tokio::spawn(obey([interrupt, terminate, hangup], left, sender));
+        match signals {
+            [Ok(interrupt), Ok(terminate), Ok(hangup)] => {
+                tokio::spawn(obey([interrupt, terminate, hangup], left, sender));
+            }
+            [interrupt, terminate, hangup] => {
+                let error = [interrupt.err(), terminate.err(), hangup.err()].into_iter().flatten().next();
+                let why = error.map(|error| format!(" ({error})")).unwrap_or_default();
+                errln!(
+                    "notice: this process cannot listen for signals{why}: Ctrl-C ends it at once; `wfe cancel` ends it in order"
+                );
+            }
         }
     }
     Cancel::new(receiver)
@@ -102,8 +116,7 @@ async fn obey([mut interrupt, mut terminate, mut hangup]: [Signal; 3], left: Lef
             _ = hangup.recv() => ("SIGHUP", false),
         };
         if asked && typed {
-            errln!("{name}: {}", left.tell());
-            spool::finish();
+            spool::finish_with(format!("{name}: {}", left.tell()));
             std::process::exit(CANCELLED);
         }
         match std::mem::replace(&mut asked, true) {

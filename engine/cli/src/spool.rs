@@ -1,7 +1,7 @@
 //! Lines for a terminal that may be slow, stopped or gone: a thread of their own shows them, and a run never waits for it.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use wfe_core::Entry;
@@ -31,6 +31,8 @@ pub trait View: Send + 'static {
 pub struct Spool {
     queue: SyncSender<Said>,
     left_out: u64,
+    /// Lines that are shown after everything else, however much waits.
+    last: Arc<Mutex<Vec<String>>>,
     /// Closed when everything is shown.
     shown: Receiver<()>,
 }
@@ -40,21 +42,23 @@ impl Spool {
     pub fn start(mut view: impl View) -> Self {
         let (queue, said) = sync_channel(WAITING);
         let (done, shown) = sync_channel(0);
+        let last = Arc::<Mutex<Vec<String>>>::default();
+        let lines = Arc::clone(&last);
         std::thread::spawn(move || {
             let _done: SyncSender<()> = done;
             said.into_iter().for_each(|said| match said {
                 Said::Line(line) => view.line(&line),
                 Said::Entry(entry) => view.entry(&entry),
             });
+            lines.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|line| view.line(line));
         });
-        Self { queue, left_out: 0, shown }
+        Self { queue, left_out: 0, last, shown }
     }
 
     /// Shows something later, or leaves it out.
     pub fn say(&mut self, said: Said) {
         if self.left_out > 0 {
-            let notice = format!("notice: {} lines were not shown; `wfe logs` has them", self.left_out);
-            match self.queue.try_send(Said::Line(notice)) {
+            match self.queue.try_send(Said::Line(self.notice())) {
                 Ok(()) => self.left_out = 0,
                 Err(_) => return self.left_out += 1,
             }
@@ -64,8 +68,14 @@ impl Spool {
         }
     }
 
-    /// Waits until everything is shown, but not for ever.
-    pub fn finish(self) {
+    fn notice(&self) -> String {
+        format!("notice: {} lines were not shown; `wfe logs` has them", self.left_out)
+    }
+
+    /// Waits until everything is shown, these words last, but not for ever.
+    pub fn finish(self, words: Option<String>) {
+        let notice = (self.left_out > 0).then(|| self.notice());
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).extend(notice.into_iter().chain(words));
         drop(self.queue);
         // It is closed and nothing comes, or the time is over.
         let _ = self.shown.recv_timeout(PATIENCE);
@@ -96,14 +106,23 @@ pub fn say(said: Said) -> Result<(), Said> {
 pub fn finish() {
     let spool = SPOOL.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(spool) = spool {
-        spool.finish();
+        spool.finish(None);
+    }
+}
+
+/// Shows what waits and then a line, which is the last word of this process.
+pub fn finish_with(line: String) {
+    let spool = SPOOL.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match spool {
+        Some(spool) => spool.finish(Some(line)),
+        None => errln!("{line}"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Instant;
 
     use super::*;
 
@@ -136,11 +155,12 @@ mod tests {
         }
         assert_eq!(lines.load(Ordering::SeqCst), 0, "nothing is shown yet");
         let_go.send(()).unwrap();
+        let begun = now();
         while lines.load(Ordering::SeqCst) < WAITING {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the terminal shows nothing more");
             std::thread::yield_now();
         }
-        spool.say(Said::Line("the last".into()));
-        spool.finish();
+        spool.finish(Some("the last".into()));
         let shown = shown.lock().unwrap();
         assert_eq!(shown.last().unwrap(), "the last");
         let numbers = shown.iter().filter(|line| line.parse::<usize>().is_ok()).count();
@@ -155,6 +175,13 @@ mod tests {
         let (_let_go, go) = sync_channel(1);
         let mut spool = Spool::start(Stopped { go: Some(go), shown: Arc::default(), lines: Arc::default() });
         spool.say(Said::Line("never shown".into()));
-        spool.finish();
+        let begun = now();
+        spool.finish(None);
+        assert!(begun.elapsed() >= PATIENCE, "what waits may be shown for a while");
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "it is about a thread, which knows of no run")]
+    fn now() -> Instant {
+        Instant::now()
     }
 }

@@ -55,6 +55,15 @@ impl Resource {
         matches!(self.state, Announced | Live | Kept | Leaked)
     }
 
+    /// It is there. Whoever said that it is gone was wrong.
+    fn found(&mut self) {
+        if self.state == ResourceState::Deleted {
+            let foreign = self.key.is_empty();
+            self.state = if foreign { ResourceState::Foreign } else { ResourceState::Live };
+            (self.ended, self.settled) = (None, foreign);
+        }
+    }
+
     fn settle(&mut self, at: Millis, state: ResourceState) {
         self.state = state;
         self.settled = true;
@@ -82,7 +91,7 @@ struct Maker {
     asked: Millis,
     /// How many machines it may have made beyond what was answered.
     in_doubt: u32,
-    /// Since when: when it was asked, or answered that it failed.
+    /// When it was asked last, was answered, or was given up: from then on it makes nothing more.
     since: Millis,
 }
 
@@ -155,10 +164,7 @@ impl Ledger {
                     self.load_in_doubt(at, id);
                 }
             }
-            Event::AttemptEnded { step, .. } => {
-                let calls = format!("{}/{step}/", self.run);
-                self.in_flight.retain(|key| !key.starts_with(&calls));
-            }
+            Event::AttemptEnded { step, .. } => self.given_up(at, step),
             Event::Audited { found } => self.audited(at, found),
             Event::CleanUpStarted { .. } => self.take_back(),
             Event::RetryRequested { .. } => {
@@ -171,7 +177,23 @@ impl Ledger {
                 resource.hourly_usd = hourly_usd.or(resource.hourly_usd);
                 resource.settle(at, *state);
             }
-            _ => {}
+            Event::RunStarted(_)
+            | Event::RunResumed { .. }
+            | Event::AttemptStarted { .. }
+            | Event::LimitChecked { .. }
+            | Event::StopRequested { .. }
+            | Event::StepSkipped { .. }
+            | Event::CancelRequested { .. }
+            | Event::FinallyStarted
+            | Event::RunEnded { .. } => {}
+        }
+    }
+
+    /// Nobody waits any more for the calls of a step that are on their way.
+    fn given_up(&mut self, at: Millis, step: &str) {
+        let calls = format!("{}/{step}/", self.run);
+        for key in self.in_flight.extract_if(.., |key| key.starts_with(&calls)) {
+            self.makers.entry(key).and_modify(|maker| maker.since = at);
         }
     }
 
@@ -240,6 +262,11 @@ impl Ledger {
         in_doubt.map(|(_, maker)| maker.since).max()
     }
 
+    /// When the last call that makes machines ended or was asked: for a while after it a cloud may list too few.
+    pub fn last_creation(&self) -> Option<Millis> {
+        self.makers.values().map(|maker| maker.since).max()
+    }
+
     fn announced(&mut self, at: Millis, id: &CallId) {
         self.in_flight.insert(id.key(&self.run));
         let key = id.key(&self.run);
@@ -247,7 +274,7 @@ impl Ledger {
             "cloud/machines.create" => match Create::deserialize(&id.arguments) {
                 Ok(Create { request }) => {
                     let maker = Maker { step: id.step.clone(), asked: at, in_doubt: request.count, since: at };
-                    self.makers.entry(key.clone()).or_insert(maker);
+                    self.makers.entry(key.clone()).and_modify(|known| known.since = at).or_insert(maker);
                     (MACHINE, key, request.machine_type, request.count)
                 }
                 Err(_) => return,
@@ -306,12 +333,14 @@ impl Ledger {
         }
     }
 
-    /// What was found by the run's tag and was made by a call of this run is the run's own, answered or not. The rest is
-    /// foreign. What was announced, is not on its way any more and was not found does not exist.
+    /// What was found by the run's tag and was made by a call of this run is the run's own, answered or not, and lives,
+    /// whatever became known of it before. The rest is foreign. What was announced, is not on its way any more and was not
+    /// found does not exist.
     fn audited(&mut self, at: Millis, found: &[Found]) {
         for found in found {
             let place = (found.kind.clone(), found.id.clone());
-            if self.entries.contains_key(&place) {
+            if let Some(known) = self.entries.get_mut(&place) {
+                known.found();
                 continue;
             }
             let maker = self.makers.get(&found.key);

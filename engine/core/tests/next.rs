@@ -22,6 +22,7 @@ enum Fate {
     Succeeds,
     FailsProduct,
     FailsOnce,
+    FailsWhenReady,
     AlwaysLosesItsMachine,
 }
 
@@ -46,6 +47,7 @@ fn step_shapes() -> impl Strategy<Value = StepShape> {
         3 => Just(Fate::Succeeds),
         1 => Just(Fate::FailsProduct),
         1 => Just(Fate::FailsOnce),
+        1 => Just(Fate::FailsWhenReady),
         1 => Just(Fate::AlwaysLosesItsMachine),
     ];
     let needs = prop::collection::vec(any::<Index>(), 0..3);
@@ -133,8 +135,9 @@ struct Player<'a> {
     state: RunState,
     entries: Vec<Entry>,
     running: Vec<(String, u32)>,
-    /// Attempts that have been asked for and wait for their moment.
-    waiting: Vec<(String, u32)>,
+    /// Steps that wait to be tried again, and those of them whose moment has come.
+    waiting: Vec<String>,
+    timely: BTreeSet<String>,
     stopping: BTreeSet<String>,
     starts: Vec<(String, u32)>,
     due: Due,
@@ -144,8 +147,9 @@ impl<'a> Player<'a> {
     fn new(plan: &'a Plan, shape: &'a Shape) -> Self {
         let first = Entry { n: 0, at: 0, event: started() };
         let state = RunState::begin(&first).unwrap();
-        let (running, waiting, stopping, starts) = (Vec::new(), Vec::new(), BTreeSet::new(), Vec::new());
-        Self { plan, shape, state, entries: vec![first], running, waiting, stopping, starts, due: Due::all() }
+        let (running, waiting, timely) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let (stopping, starts, entries) = (BTreeSet::new(), Vec::new(), vec![first]);
+        Self { plan, shape, state, entries, running, waiting, timely, stopping, starts, due: Due::all() }
     }
 
     fn record(&mut self, event: Event) {
@@ -164,12 +168,10 @@ impl<'a> Player<'a> {
         for round in 0..500 {
             if self.shape.cancel_after == Some(round) {
                 self.record(Event::CancelRequested { reason: "test".into(), broken: false });
-                self.waiting.retain(|(step, _)| self.plan.step(step).is_some_and(|step| step.finally));
             }
             let actions = self.next();
             if actions.contains(&Action::End) {
                 assert!(self.running.is_empty(), "the run ends while {:?} run", self.running);
-                assert!(self.waiting.is_empty(), "the run ends while {:?} wait", self.waiting);
                 return;
             }
             let mut acted = false;
@@ -189,7 +191,7 @@ impl<'a> Player<'a> {
         all.retain(|action| !self.waits(action));
         let mut due = self.state.next(self.plan, &std::mem::take(&mut self.due));
         due.retain(|action| !self.waits(action));
-        if due.is_empty() && self.running.is_empty() && self.waiting.is_empty() {
+        if due.is_empty() && self.running.is_empty() {
             return all;
         }
         assert_eq!(due, all);
@@ -198,14 +200,13 @@ impl<'a> Player<'a> {
 
     /// Whether an action starts an attempt that waits already.
     fn waits(&self, action: &Action) -> bool {
-        let waits = |step: &String| self.waiting.iter().any(|(waiting, _)| waiting == step);
-        matches!(action, Action::Start { step, .. } if waits(step))
+        matches!(action, Action::Start { step, .. } if self.waiting.contains(step))
     }
 
     fn act(&mut self, action: Action) -> bool {
         match action {
-            Action::Start { step, attempt, .. } if attempt > 1 => {
-                self.waiting.push((step, attempt));
+            Action::Start { step, attempt, .. } if attempt > 1 && !self.timely.remove(&step) => {
+                self.waiting.push(step);
                 return false;
             }
             Action::Start { step, attempt, .. } => self.start(step, attempt),
@@ -239,16 +240,19 @@ impl<'a> Player<'a> {
         self.running.push((step.clone(), attempt));
         self.stopping.remove(&step);
         self.record(Event::AttemptStarted { step: step.clone(), attempt, parameters: json!({}), window: None });
-        if self.shape_of(&step).background && self.shape_of(&step).fate == Fate::Succeeds {
+        if self.shape_of(&step).background && matches!(self.shape_of(&step).fate, Fate::Succeeds | Fate::FailsWhenReady)
+        {
             self.record(Event::CallAnswered { id: ready(&step, attempt), answer: Ok(Value::Null) });
         }
     }
 
-    /// Starts an attempt that has waited, or ends one that can end by itself; which, the shape picks.
+    /// The moment comes to try a step again, or an attempt ends that can end by itself; which, the shape picks.
     fn go_on(&mut self, round: usize) {
         if !self.waiting.is_empty() && round.is_multiple_of(2) {
-            let (step, attempt) = self.waiting.remove(self.shape.order[round % 64].index(self.waiting.len()));
-            return self.start(step, attempt);
+            let step = self.waiting.remove(self.shape.order[round % 64].index(self.waiting.len()));
+            self.due.step(&step);
+            self.timely.insert(step);
+            return;
         }
         if self.running.iter().any(|(step, _)| self.ends_by_itself(step)) || self.waiting.is_empty() {
             self.end_one(round);

@@ -111,7 +111,7 @@ impl Recorder {
     }
 
     /// Something else may be next for a step, although nothing was recorded.
-    pub fn is_due(&self, step: &str) {
+    pub fn make_due(&self, step: &str) {
         self.lock().due.step(step);
     }
 

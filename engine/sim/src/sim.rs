@@ -119,7 +119,8 @@ impl Sim {
     }
 
     fn end(&self) {
-        let Some(mut opened) = self.lock().take() else { return };
+        let mut guard = self.lock();
+        let Some(opened) = guard.as_mut() else { return };
         let now = opened.run.clock.now().max(opened.world.now);
         let sink = opened.run.intervals.clone();
         opened.world.advance_exactly(now, sink.as_ref());

@@ -47,7 +47,9 @@ fn what_was_kept_is_given_back_later() {
     assert_snapshot!(place.seen(&["cleanup", "last"]), @r#"
     exit code 0
     --- stdout
-    quick-[stamp]: nothing is left of it
+    quick-[stamp]: nothing was left of it
+    --- stderr
+     0:03:26  cleaning up
     "#);
     assert_eq!(machines(&result(&place)), ["deleted"; 4], "the reports say so too");
 }
@@ -102,11 +104,11 @@ fn a_run_without_a_process_is_cleaned_up() {
     quick-[stamp]: everything is given back
     --- stderr
      0:00:49  cleaning up
+     0:00:49  cluster: FAILED (cancelled, cancelled): its run was cleaned up
      0:00:49  machine i-0001 deleted
      0:00:49  machine i-0002 deleted
      0:00:49  machine i-0003 deleted
      0:00:49  machine i-0004 deleted
-     0:00:49  cluster: FAILED (cancelled, cancelled): its run was cleaned up
      0:00:49  verdict: cancelled
     "#);
     let result = result(&place);
@@ -222,6 +224,22 @@ fn one_step_is_tried_again() {
         assert_eq!(step(&after, again)["attempts"], 2, "{again}");
     }
     assert_eq!(machines(&after), ["deleted"; 7], "the machines of the first attempt were taken over");
+}
+
+/// The join fails and is to be tried again half an hour later; until then the load that it needs is lost.
+#[test]
+fn a_step_that_waits_to_be_tried_again_falls_with_what_it_needs() {
+    let place = Place::new();
+    let retried =
+        GROWING.replace("needs: [steady]\n", "needs: [steady, traffic]\n    retry: { attempts: 2, backoff: 30m }\n");
+    place.write("grow.yaml", format!("{QUICK}{retried}"));
+    let lost = "- answer-lost: { call: cluster/cluster.join, number: 1 }\n- loader-lost: { load: traffic, loader: 1, at: 400 }";
+    place.write("faults.yaml", lost);
+    assert_eq!(place.wfe(&["run", "grow.yaml", "--faults", "faults.yaml"]).output().unwrap().status.code(), Some(4));
+    let result = result(&place);
+    let grow = result["steps"].as_array().unwrap().iter().find(|step| step["id"] == "grow").unwrap();
+    assert_eq!((&grow["status"], &grow["attempts"]), (&json!("skipped"), &json!(1)), "{grow:#}");
+    assert!(result["duration_s"].as_f64().unwrap() < 1800.0, "nobody waits for its moment: {}", result["duration_s"]);
 }
 
 #[test]

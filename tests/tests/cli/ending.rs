@@ -145,6 +145,7 @@ fn a_machine_that_cannot_be_given_back() {
     Machine i-0002 may still exist: the provider did not terminate i-0002: internal error. steady: read P99 1.51 ms, write P99 1.81 ms at 5,000/s of 5,000/s asked.
       machine i-0002 (i4i.large) leaked: the provider did not terminate i-0002: internal error
      0:03:26  engine: cloud/machines.terminate answered (infrastructure, terminate-failed): the provider did not terminate i-0002: internal error
+     0:03:26  engine: cloud/machines.terminate answered (infrastructure, terminate-failed): the provider did not terminate i-0002: internal error
      0:03:28  engine: cloud/machines.terminate answered (infrastructure, terminate-failed): the provider did not terminate i-0002: internal error
      0:03:38  engine: cloud/machines.terminate answered (infrastructure, terminate-failed): the provider did not terminate i-0002: internal error
      0:03:38  machine i-0002 leaked: the provider did not terminate i-0002: internal error

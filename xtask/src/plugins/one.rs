@@ -1,7 +1,6 @@
 //! `cargo xtask plugin FOLDER`: from any guest crate to its component.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde::Deserialize;
 
@@ -35,7 +34,7 @@ pub fn build(folder: &Path) -> Result {
     let manifest = folder.join("Cargo.toml");
     let manifest = manifest.canonicalize().map_err(|e| format!("cannot read {}: {e}", manifest.display()))?;
     let toolchain = Toolchain::find()?;
-    let Metadata { packages, target_directory } = metadata(&manifest)?;
+    let Metadata { packages, target_directory } = metadata(&toolchain, &manifest)?;
     let package = packages.into_iter().find(|package| package.manifest_path == manifest);
     let Package { name, targets, .. } = package.ok_or_else(|| format!("{} is no package", manifest.display()))?;
     let library = targets.iter().find(|target| target.crate_types.iter().any(|kind| kind == "cdylib"));
@@ -53,8 +52,8 @@ pub fn build(folder: &Path) -> Result {
     Ok(())
 }
 
-fn metadata(manifest: &Path) -> Result<Metadata> {
-    let mut cargo = Command::new(env!("CARGO"));
+fn metadata(toolchain: &Toolchain, manifest: &Path) -> Result<Metadata> {
+    let mut cargo = toolchain.cargo();
     cargo.args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]).arg(manifest);
     let output = cargo.output()?;
     if !output.status.success() {

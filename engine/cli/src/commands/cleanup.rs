@@ -53,12 +53,10 @@ fn clean(directory: PathBuf) -> Result<u8, Failure> {
     let taken = take(&directory)?;
     let RunState { started, ended, ledger, .. } = &taken.begun.state;
     let (id, simulated) = (started.run.clone(), started.simulated);
-    if ended.is_some() && ledger.is_clear() {
-        outln!("{id}: nothing is left of it");
-        return Ok(0);
-    }
+    let clear = ended.is_some() && ledger.is_clear();
     let (_, backend) = backend(started)?;
     let left = Left::new(directory.parent().unwrap_or(Path::new(".")), "cleanup");
+    left.note(&taken.begun.state);
     let reporters = vec![progress::reporter(simulated), left.reporter()];
     let state = runtime(simulated)?.block_on(async {
         // What it does is the orderly end: nothing can be asked of it but to go on or to end at once.
@@ -75,9 +73,10 @@ fn clean(directory: PathBuf) -> Result<u8, Failure> {
     for resource in state.ledger.resources().filter(|resource| resource.state == ResourceState::Foreign) {
         outln!("{id}: {} {} carries the run's tag, is not its own, and is left alone", resource.kind, resource.id);
     }
-    if left.is_empty() {
-        outln!("{id}: everything is given back");
-        return Ok(0);
+    match left.is_empty() {
+        true if clear => outln!("{id}: nothing was left of it"),
+        true => outln!("{id}: everything is given back"),
+        false => return Ok(INFRASTRUCTURE),
     }
-    Ok(INFRASTRUCTURE)
+    Ok(0)
 }

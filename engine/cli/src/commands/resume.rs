@@ -39,6 +39,7 @@ pub fn carry_on(
     json: bool,
 ) -> Result<u8, Failure> {
     let started = taken.begun.state.started.clone();
+    left.note(&taken.begun.state);
     let (name, backend) = backend(&started)?;
     runtime(started.simulated)?.block_on(async {
         let choice = choice_of_run(name, &started);

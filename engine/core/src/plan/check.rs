@@ -23,10 +23,19 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// The names and numbers that its path is made of.
+    /// The names and numbers that its path is made of; a pointer that lacks its first `/` is taken as meant.
     pub(super) fn parts(&self) -> Path {
         let part = |part: &str| part.replace("~1", "/").replace("~0", "~");
-        self.path.split('/').skip(1).map(part).collect()
+        let pointer = self.path.strip_prefix('/').or((!self.path.is_empty()).then_some(&*self.path));
+        pointer.into_iter().flat_map(|pointer| pointer.split('/')).map(part).collect()
+    }
+
+    /// Problems in the words of users, and how many more there are when they are too many for one message.
+    pub fn all_words(problems: &[Self], whole: &str) -> String {
+        let told = problems.iter().take(MOST_TOLD).map(|problem| problem.words(whole));
+        let more = problems.len().saturating_sub(MOST_TOLD);
+        let more = (more > 0).then(|| format!("and {more} more"));
+        told.chain(more).collect::<Vec<_>>().join("; ")
     }
 
     /// The problem in the words of users, `whole` standing for all parameters.
@@ -94,8 +103,10 @@ pub struct Draft {
     pub(super) questions: Vec<Question>,
 }
 
-/// The most problems of one step that are told.
+/// The most problems of one step that are told, each at its place in the file.
 const MOST_PROBLEMS: usize = 100;
+/// The most problems that are told in one message.
+const MOST_TOLD: usize = 10;
 
 impl Draft {
     /// What the plugins are to be asked, in the order of the file.
@@ -108,8 +119,13 @@ impl Draft {
         let Some(question) = self.questions.get(number) else { return };
         match answer {
             Ok(problems) => {
-                let told = problems.iter().filter(|problem| !question.is_early(problem)).take(MOST_PROBLEMS);
-                self.mistakes.extend(told.map(|problem| question.mistake(problem)));
+                let mut told = problems.iter().filter(|problem| !question.is_early(problem));
+                self.mistakes.extend(told.by_ref().take(MOST_PROBLEMS).map(|problem| question.mistake(problem)));
+                let more = told.count();
+                if more > 0 {
+                    let message = format!("{} has {more} more problems with its parameters", quote(&question.uses));
+                    self.mistakes.push(Mistake::new(question.uses_span, message));
+                }
             }
             Err(why) => {
                 let message = format!("the plugin of {} cannot check its parameters: {why}", quote(&question.uses));
@@ -118,7 +134,7 @@ impl Draft {
         }
     }
 
-    /// The plan, or all mistakes.
+    /// The plan, or all mistakes. What was not asked is taken to be no problem.
     pub fn finish(self) -> Result<Plan, Diagnostics> {
         let mut all = Diagnostics::of(&self.source, self.mistakes);
         all.extend(self.wrong);
@@ -191,6 +207,7 @@ mod tests {
     fn problems_are_said_in_the_words_of_the_workflow() {
         assert_eq!(problem("/nodes/0/racks").words("provision"), "`nodes[0].racks`: is wrong");
         assert_eq!(problem("").words("provision"), "`provision`: is wrong");
+        assert_eq!(problem("percent").words("provision"), "`percent`: is wrong");
         assert_eq!(problem("/a~1b/c~0d").words("x"), "`a/b.c~d`: is wrong");
         let hostile = Problem { path: "/\u{1b}[31m".into(), message: "\u{1b}[2J\nerror: done\u{202e}".into() };
         assert_eq!(hostile.words("x"), "`\\u{1b}[31m`: \\u{1b}[2J\\u{a}error: done\\u{202e}");

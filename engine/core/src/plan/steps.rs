@@ -12,8 +12,6 @@ pub struct Steps {
     places: HashMap<String, usize>,
     /// For each step, in order, those that need it or measure it.
     waiters: Vec<Vec<usize>>,
-    /// The background steps that no step needs: they accompany the whole run.
-    companions: Vec<usize>,
 }
 
 impl From<Vec<PlannedStep>> for Steps {
@@ -21,15 +19,12 @@ impl From<Vec<PlannedStep>> for Steps {
         let places: HashMap<String, usize> =
             all.iter().enumerate().map(|(place, step)| (step.id.clone(), place)).collect();
         let mut waiters = vec![Vec::new(); all.len()];
-        let mut needed = vec![false; all.len()];
         for (place, step) in all.iter().enumerate() {
             let needs = step.needs.iter().filter_map(|need| places.get(need));
-            needs.clone().for_each(|need| needed[*need] = true);
             let during = step.during.as_ref().and_then(|during| places.get(&during.step));
             needs.chain(during).for_each(|other| waiters[*other].push(place));
         }
-        let companions = (0..all.len()).filter(|place| all[*place].background && !needed[*place]).collect();
-        Self { all, places, waiters, companions }
+        Self { all, places, waiters }
     }
 }
 
@@ -57,6 +52,11 @@ impl<'a> IntoIterator for &'a Steps {
 }
 
 impl Steps {
+    /// The place of the step with an id.
+    pub(crate) fn place(&self, id: &str) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
     /// The step with an id.
     pub fn by_id(&self, id: &str) -> Option<&PlannedStep> {
         Some(&self.all[*self.places.get(id)?])
@@ -74,7 +74,7 @@ impl Steps {
         let place = self.places.get(id).copied();
         let of = move |place: usize| {
             let accompanied = self.all[place].needs.iter().filter_map(|need| self.places.get(need));
-            let background = accompanied.filter(|place| self.all[**place].background).chain(&self.companions);
+            let background = accompanied.filter(|place| self.all[**place].background);
             std::iter::once(place).chain(self.waiters[place].iter().chain(background).copied())
         };
         place.into_iter().flat_map(of)

@@ -55,6 +55,8 @@ pub struct RunState {
     pub deadline_ms: Option<Millis>,
     /// When `finally` began.
     pub finally_since: Option<Millis>,
+    /// When a step began, ended or was skipped last, or somebody asked for a clean-up.
+    pub last_change: Millis,
     /// How often a new process took over.
     pub resumed: u32,
     /// How it ended.
@@ -154,6 +156,7 @@ impl RunState {
             broken: false,
             deadline_ms: started.deadline_ms,
             finally_since: None,
+            last_change: first.at,
             resumed: 0,
             ended: None,
             now: first.at,
@@ -190,6 +193,7 @@ impl RunState {
     fn apply_event(&mut self, at: Millis, event: &Event) {
         match event {
             Event::AttemptStarted { step, attempt, parameters, window } => {
+                self.last_change = at;
                 self.begin_attempt(at, step, *attempt, parameters.clone(), *window);
             }
             Event::CallAnswered { id, answer } => self.answered(at, id, answer),
@@ -197,6 +201,7 @@ impl RunState {
                 self.steps.entry(step.clone()).or_default().stop_requested.get_or_insert(at);
             }
             Event::AttemptEnded { step, outcome, cut, .. } => {
+                self.last_change = at;
                 if let Some(attempt) = self.attempt_mut(step) {
                     attempt.end(at, outcome.clone(), *cut);
                 }
@@ -205,11 +210,13 @@ impl RunState {
                 self.checked(step, result);
             }
             Event::StepSkipped { step, reason } => {
+                self.last_change = at;
                 self.steps.entry(step.clone()).or_default().skipped = Some(reason.clone());
             }
             Event::CancelRequested { reason, broken } if self.cancelled.is_none() => {
                 (self.cancelled, self.broken) = (Some(reason.clone()), *broken);
             }
+            Event::CleanUpStarted { .. } => self.last_change = at,
             Event::FinallyStarted => {
                 self.finally_since.get_or_insert(at);
             }
@@ -220,7 +227,6 @@ impl RunState {
             }
             Event::RunStarted(_)
             | Event::CancelRequested { .. }
-            | Event::CleanUpStarted { .. }
             | Event::CallIntended(_)
             | Event::Audited { .. }
             | Event::ResourceSettled { .. } => {}

@@ -1,5 +1,7 @@
 //! What is to be done next: a pure function of the plan and the state.
 
+use std::collections::BTreeSet;
+
 use crate::event::Outcome;
 use crate::plan::{Plan, PlannedStep};
 use crate::state::{Attempt, Due, RunState, StepState};
@@ -148,17 +150,10 @@ impl RunState {
         Some(CallError::new(kind, NEED_ENDED, message))
     }
 
-    /// Whether all steps that need a background step are over. One that no step needs accompanies the whole run.
+    /// Whether all steps that need a background step are over.
     fn nobody_needs(&self, plan: &Plan, background: &PlannedStep) -> bool {
-        let mut needing = plan.steps.waiters(&background.id).rev().peekable();
         // The last ones are over last.
-        match needing.peek() {
-            Some(_) => needing.all(|step| self.standing(step).is_over()),
-            None => {
-                let mut others = plan.steps.iter().rev().filter(|step| !step.finally && !step.background);
-                others.all(|step| self.standing(step).is_over())
-            }
-        }
+        plan.steps.waiters(&background.id).rev().all(|step| self.standing(step).is_over())
     }
 
     fn start(&self, step: &PlannedStep) -> Action {
@@ -174,7 +169,9 @@ impl RunState {
 
     fn wait(&self, plan: &Plan, step: &PlannedStep) -> Wait {
         let mut answer = Wait::Nothing;
-        for need in step.needs.iter().filter_map(|need| plan.step(need)) {
+        // In the plan's order: of several that never come the same one is named, however far the others' skips have come.
+        let needs: BTreeSet<usize> = step.needs.iter().filter_map(|need| plan.steps.place(need)).collect();
+        for need in needs.into_iter().map(|place| &plan.steps[place]) {
             match self.standing(need) {
                 Standing::Succeeded if !need.background => {}
                 Standing::Ready => {}
@@ -208,16 +205,19 @@ impl RunState {
             None if attempt.ready.is_some() => Standing::Ready,
             None => Standing::Running,
             Some(Outcome::Succeeded { .. }) => Standing::Succeeded,
-            Some(Outcome::Failed { error }) if is_retried(step, attempt.number, error) && self.goes_on(step, state) => {
-                Standing::Retrying
+            Some(Outcome::Failed { error }) => {
+                let tries = attempt.number.saturating_sub(state.earlier);
+                match is_retried(step, tries, error) && self.goes_on(step, state) {
+                    true => Standing::Retrying,
+                    false => Standing::Failed,
+                }
             }
-            Some(Outcome::Failed { .. }) => Standing::Failed,
         }
     }
 }
 
 /// Only what may be different next time is tried again.
-fn is_retried(step: &PlannedStep, attempt: u32, error: &CallError) -> bool {
+fn is_retried(step: &PlannedStep, tries: u32, error: &CallError) -> bool {
     let transient = matches!(error.kind.as_str(), error::kind::INFRASTRUCTURE | error::kind::TIMEOUT);
-    transient && attempt < step.retry.attempts
+    transient && tries < step.retry.attempts
 }

@@ -39,6 +39,7 @@ impl RunState {
             self.forget(&id);
             let state = self.steps.entry(id).or_default();
             state.again = !state.attempts.is_empty();
+            state.earlier = state.attempts.last().map_or(0, |attempt| attempt.number);
             state.skipped = None;
             state.stop_requested = None;
         }

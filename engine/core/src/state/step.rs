@@ -17,6 +17,8 @@ pub struct StepState {
     pub stop_requested: Option<Millis>,
     /// Whether it is to be tried again although it is over.
     pub again: bool,
+    /// How many attempts it had when somebody asked for that last; `retry` counts those after it.
+    pub earlier: u32,
 }
 
 /// What happened in one attempt so far.

@@ -119,13 +119,14 @@ pub fn audit(world: &World) -> Vec<Found> {
     found.collect()
 }
 
-/// Writes on machines when they are not wanted any more, or takes it away again.
+/// Writes on machines when they are not wanted any more, or takes it away again; the error is the first machine's on which
+/// it cannot be written.
 pub fn keep(world: &World, ids: &[String], until: Option<&str>) -> Result<(), CallError> {
-    for id in ids {
+    let write = |id: &String| {
         let record = world.machine(id)?;
-        world.keep_machine(MachineRecord { expires: until.map(str::to_owned), ..record })?;
-    }
-    Ok(())
+        world.keep_machine(MachineRecord { expires: until.map(str::to_owned), ..record })
+    };
+    ids.iter().map(write).fold(Ok(()), Result::and)
 }
 
 /// Ends the machines' processes, keeps their logs and removes their directories.

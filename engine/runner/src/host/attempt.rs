@@ -48,7 +48,7 @@ pub struct Attempt {
     /// The window that it measures.
     pub window: Option<(Millis, Millis)>,
     /// Becomes true when it is asked to stop.
-    pub stop: watch::Receiver<bool>,
+    pub stop: watch::Receiver<Option<Millis>>,
     /// What an earlier life of it asked.
     pub replay: Replay,
     /// Calls made so far.
@@ -66,7 +66,7 @@ impl Attempt {
         info: step::Attempt,
         grants: Grants,
         window: Option<(Millis, Millis)>,
-        stop: watch::Receiver<bool>,
+        stop: watch::Receiver<Option<Millis>>,
         replay: Option<(Millis, Replay)>,
     ) -> Self {
         let resumed_at = replay.as_ref().map(|(started, _)| *started);

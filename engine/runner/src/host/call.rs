@@ -5,6 +5,7 @@ use serde_json::Value;
 use wfe_core::backend::Context;
 use wfe_core::call::{self, Class};
 use wfe_core::event::CallId;
+use wfe_core::ledger::Ledger;
 use wfe_core::{Call, CallError, Event, Millis, error};
 
 use super::attempt::{Attempt, End, Services};
@@ -79,13 +80,16 @@ impl Attempt {
     async fn denial(&self, call: &Call, key: &str) -> Result<Option<CallError>, End> {
         let Services { recorder, .. } = &*self.services;
         let denial = || recorder.with_state(|state| grants::denial(call, key, &self.info.step, &self.grants, state));
-        let in_doubt = || recorder.with_state(|state| state.ledger.in_doubt_since(Some(&self.info.step)).is_some());
+        let doubt = |ledger: &Ledger| ledger.in_doubt_since(Some(&self.info.step));
         let first = denial();
-        if first.is_none() || !matches!(call, Call::MachinesCreate(_)) || !in_doubt() {
+        if first.is_none()
+            || !matches!(call, Call::MachinesCreate(_))
+            || recorder.with_state(|state| doubt(&state.ledger).is_none())
+        {
             return Ok(first);
         }
         // What cannot be looked for counts.
-        drop(self.services.look(Some(&self.info.step)).await.map_err(|e| End::unrecorded(call.name(), e))?);
+        drop(self.services.look(doubt).await.map_err(|e| End::unrecorded(call.name(), e))?);
         Ok(denial())
     }
 

@@ -33,7 +33,7 @@ impl Attempt {
 
     async fn wait_stop(&mut self, until: u64) -> bool {
         let timer = self.services.clock.sleep_until(until);
-        let stopped = std::pin::pin!(self.stop.wait_for(|stop| *stop));
+        let stopped = std::pin::pin!(self.stop.wait_for(Option::is_some));
         matches!(select(stopped, timer).await, Either::Left((Ok(_), _)))
     }
 

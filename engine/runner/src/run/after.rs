@@ -3,7 +3,7 @@
 use wfe_core::capability::load::Stop;
 use wfe_core::error::kind;
 use wfe_core::event::{Outcome, ResourceState};
-use wfe_core::ledger::{LOAD, Resource};
+use wfe_core::ledger::{LOAD, Ledger, Resource};
 use wfe_core::limits::{self, LimitResult};
 use wfe_core::plan::PlannedStep;
 use wfe_core::{Call, CallError, Event};
@@ -21,9 +21,10 @@ impl Services {
         (outcome, cut): (Outcome, bool),
     ) -> Result<(), RecordError> {
         self.stop_loads(|load| load.step == step.id).await?;
-        if self.recorder.with_state(|state| state.ledger.in_doubt_since(Some(&step.id)).is_some()) {
+        let doubt = |ledger: &Ledger| ledger.in_doubt_since(Some(&step.id));
+        if self.recorder.with_state(|state| doubt(&state.ledger).is_some()) {
             // Another attempt must find in the ledger what this one left behind.
-            drop(self.look(Some(&step.id)).await?);
+            drop(self.look(doubt).await?);
         }
         if matches!(outcome, Outcome::Succeeded { .. }) {
             self.check_limits(step).await?;

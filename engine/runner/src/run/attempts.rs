@@ -1,6 +1,6 @@
 //! The attempts that are running: started, carried on after a crash, stopped, aborted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -11,8 +11,7 @@ use tokio::sync::{oneshot, watch};
 use wfe_core::backend::Clock;
 use wfe_core::capability::step;
 use wfe_core::event::Outcome;
-use wfe_core::plan::PlannedStep;
-use wfe_core::state::RunState;
+use wfe_core::plan::{PlannedStep, Problem};
 use wfe_core::{CallError, Event, Millis, error};
 
 use crate::host::attempt::Attempt;
@@ -32,45 +31,60 @@ pub struct Over {
 pub struct Attempts {
     pub running: FuturesUnordered<BoxFuture<'static, Over>>,
     handles: BTreeMap<String, Handle>,
+    /// Answers the step whose moment to be tried again has come.
+    pub timers: FuturesUnordered<BoxFuture<'static, String>>,
+    timed: BTreeSet<String>,
 }
 
 /// How a running attempt is reached.
 struct Handle {
-    stop: watch::Sender<bool>,
+    /// Since when its plugin is asked to stop.
+    stop: watch::Sender<Option<Millis>>,
     abort: Option<oneshot::Sender<CallError>>,
     /// The other end of `abort`, until the attempt is started.
     aborted: Option<oneshot::Receiver<CallError>>,
 }
 
 impl Attempts {
-    /// Makes place for an attempt of a step; false when one is already running or due.
+    /// Makes place for an attempt of a step; false when one is already running.
     pub fn begin(&mut self, step: &str) -> bool {
         if self.handles.contains_key(step) {
             return false;
         }
         let (abort, aborted) = oneshot::channel();
-        let handle = Handle { stop: watch::channel(false).0, abort: Some(abort), aborted: Some(aborted) };
+        let handle = Handle { stop: watch::channel(None).0, abort: Some(abort), aborted: Some(aborted) };
         self.handles.insert(step.to_owned(), handle);
         true
     }
 
-    /// Asks the plugin to stop.
-    pub fn stop(&self, step: &str) {
+    /// Asks the plugin to stop, since that moment.
+    pub fn stop(&self, step: &str, since: Millis) {
         if let Some(handle) = self.handles.get(step) {
-            handle.stop.send_replace(true);
+            handle.stop.send_replace(Some(since));
         }
     }
 
-    /// Ends the attempt with this error; one that has not begun never will.
+    /// Remembers to look at a step again at that moment.
+    pub fn wait_until(&mut self, clock: Arc<dyn Clock>, step: String, moment: Millis) {
+        if self.timed.insert(step.clone()) {
+            let timer = async move {
+                clock.sleep_until(moment).await;
+                step
+            };
+            self.timers.push(timer.boxed());
+        }
+    }
+
+    /// A step's moment has come.
+    pub fn is_timed_no_more(&mut self, step: &str) {
+        self.timed.remove(step);
+    }
+
+    /// Ends the attempt with this error.
     pub fn abort(&mut self, step: &str, error: CallError) {
         if let Some(abort) = self.handles.get_mut(step).and_then(|handle| handle.abort.take()) {
             drop(abort.send(error));
         }
-    }
-
-    /// The steps that have an attempt here, begun or not.
-    pub fn steps(&self) -> impl Iterator<Item = &String> {
-        self.handles.keys()
     }
 
     /// The attempt has ended.
@@ -85,47 +99,41 @@ impl Run {
         let open = self.services.recorder.with_state(|state| {
             let open = state.steps.iter().filter_map(|(id, step)| {
                 let last = step.running()?;
-                Some((id.clone(), last.clone(), step.stop_requested.is_some()))
+                Some((id.clone(), last.clone(), step.stop_requested))
             });
             open.collect::<Vec<_>>()
         });
         for (id, last, stopping) in open {
             let Some(step) = self.plan.step(&id).cloned() else { continue };
             attempts.begin(&id);
-            if stopping {
-                attempts.stop(&id);
+            if let Some(since) = stopping {
+                attempts.stop(&id, since);
             }
             let replay = Some((last.started, self.replays.remove(&id).unwrap_or_default()));
             let host = self.attempt(attempts, &step, last.number, last.window, replay);
-            let begun = Begun { parameters: last.parameters, started: last.started };
-            self.push(attempts, step, host, Begin::Earlier(begun));
+            self.push(attempts, step, host, Begun { parameters: Ok(last.parameters), started: last.started });
         }
     }
 
-    /// Starts an attempt, not before that moment. Its first event is recorded when it really starts.
-    pub(super) fn start(&self, attempts: &mut Attempts, id: &str, number: u32, not_before: Millis) {
-        let Some(step) = self.plan.step(id).cloned() else { return };
-        let window = step.during.as_ref().and_then(|during| {
-            self.services.recorder.with_state(|state| state.window(&during.step, during.phase.as_deref()))
-        });
+    /// Starts an attempt now.
+    pub(super) fn start(&self, attempts: &mut Attempts, id: &str, number: u32) -> Result<(), RecordError> {
+        let Some(step) = self.plan.step(id).cloned() else { return Ok(()) };
+        let recorder = &self.services.recorder;
+        let window = step
+            .during
+            .as_ref()
+            .and_then(|during| recorder.with_state(|state| state.window(&during.step, during.phase.as_deref())));
         let host = self.attempt(attempts, &step, number, window, None);
-        let services = self.services.clone();
-        let planned = step.clone();
-        let begin = async move {
-            services.clock.sleep_until(not_before).await;
-            let resolve = |state: &RunState| planned.parameters.resolve(|step| state.outputs(step));
-            let resolved = services.recorder.with_state(resolve);
-            let parameters = resolved.as_ref().cloned().unwrap_or(Value::Null);
-            let event = Event::AttemptStarted {
-                step: planned.id.clone(),
-                attempt: number,
-                parameters: parameters.clone(),
-                window,
-            };
-            let started = services.recorder.record(event)?;
-            resolved.map(|_| Begun { parameters, started }).map_err(NotBegun::Parameters)
+        let resolved = recorder.with_state(|state| step.parameters.resolve(|step| state.outputs(step)));
+        let event = Event::AttemptStarted {
+            step: step.id.clone(),
+            attempt: number,
+            parameters: resolved.as_ref().cloned().unwrap_or(Value::Null),
+            window,
         };
-        self.push(attempts, step, host, Begin::When(begin.boxed()));
+        let started = recorder.record(event)?;
+        self.push(attempts, step, host, Begun { parameters: resolved, started });
+        Ok(())
     }
 
     fn attempt(
@@ -146,15 +154,14 @@ impl Run {
         Attempt::new(self.services.clone(), info, step.grants.clone(), window, stop, replay)
     }
 
-    fn push(&self, attempts: &mut Attempts, step: PlannedStep, host: Attempt, begin: Begin) {
+    fn push(&self, attempts: &mut Attempts, step: PlannedStep, host: Attempt, begun: Begun) {
         let aborted = attempts.handles.get_mut(&step.id).and_then(|handle| handle.aborted.take());
         let found = self.plugins.find(&step.uses).map(|(loaded, kind)| (loaded.clone(), kind.name.clone()));
         let services = self.services.clone();
         let followed = async move {
             let number = host.info.number;
-            let recorded = match carry_out(&step, host, found, begin, aborted).await {
-                Ok(Some(ended)) => services.end_attempt(&step, number, ended).await,
-                Ok(None) => Ok(()),
+            let recorded = match carry_out(&step, host, found, begun, aborted).await {
+                Ok(ended) => services.end_attempt(&step, number, ended).await,
                 Err(error) => Err(error),
             };
             Over { step: step.id, recorded }
@@ -163,45 +170,34 @@ impl Run {
     }
 }
 
-/// Runs an attempt to its end; answers how it ended, and whether its plugin would have gone on. Nothing when it was
-/// called off before it began.
+/// Runs an attempt to its end; answers how it ended, and whether its plugin would have gone on.
 async fn carry_out(
     step: &PlannedStep,
     host: Attempt,
     found: Option<(Arc<Loaded>, String)>,
-    begin: Begin,
+    Begun { parameters, started }: Begun,
     aborted: Option<oneshot::Receiver<CallError>>,
-) -> Result<Option<(Outcome, bool)>, RecordError> {
-    let failed = |error| Ok(Some((Outcome::Failed { error }, false)));
-    let mut aborted = std::pin::pin!(first_of(aborted));
-    let begun = match begin {
-        Begin::Earlier(begun) => Ok(begun),
-        Begin::When(begin) => tokio::select! {
-            biased;
-            _ = &mut aborted => return Ok(None),
-            begun = begin => begun,
-        },
-    };
-    let begun = match begun {
-        Ok(begun) => begun,
-        Err(NotBegun::Parameters(error)) => return failed(error),
-        Err(NotBegun::Unrecorded(error)) => return Err(error),
+) -> Result<(Outcome, bool), RecordError> {
+    let failed = |error| Ok((Outcome::Failed { error }, false));
+    let parameters = match parameters {
+        Ok(parameters) => parameters,
+        Err(error) => return failed(error),
     };
     let Some((loaded, kind)) = found else {
         let message = format!("plugin `{}` is not loaded", step.uses);
         return failed(CallError::infrastructure("plugin-missing", message));
     };
     if step.parameters.is_open()
-        && let Some(error) = refused(&loaded, &kind, step, &begun.parameters).await
+        && let Some(error) = refused(&loaded, &kind, step, &parameters).await
     {
         return failed(error);
     }
     let (clock, stopping) = (host.services.clock.clone(), host.stop.clone());
-    let work = host.run(&loaded, &kind, &begun.parameters);
-    let ended_from_outside = outside(clock, step, begun.started, aborted, stopping);
+    let work = host.run(&loaded, &kind, &parameters);
+    let ended_from_outside = outside(clock, step, started, first_of(aborted), stopping);
     match select(std::pin::pin!(work), std::pin::pin!(ended_from_outside)).await {
-        Either::Left((outcome, _)) => outcome.map(|outcome| Some((outcome, false))),
-        Either::Right((error, _)) => Ok(Some((Outcome::Failed { error }, true))),
+        Either::Left((outcome, _)) => outcome.map(|outcome| (outcome, false)),
+        Either::Right((error, _)) => Ok((Outcome::Failed { error }, true)),
     }
 }
 
@@ -219,10 +215,7 @@ async fn first_of(aborted: Option<oneshot::Receiver<CallError>>) -> CallError {
 async fn refused(loaded: &Loaded, kind: &str, step: &PlannedStep, parameters: &Value) -> Option<CallError> {
     match loaded.check_late(kind, parameters, &step.about()).await {
         Ok(problems) if problems.is_empty() => None,
-        Ok(problems) => {
-            let words: Vec<_> = problems.iter().take(MOST_PROBLEMS).map(|problem| problem.words(&step.uses)).collect();
-            Some(CallError::request("parameters", words.join("; ")))
-        }
+        Ok(problems) => Some(CallError::request("parameters", Problem::all_words(&problems, &step.uses))),
         Err(why) => {
             let message = format!("plugin `{}` cannot check its parameters: {why}", loaded.facts.name);
             Some(CallError::infrastructure("plugin-broken", message))
@@ -230,35 +223,11 @@ async fn refused(loaded: &Loaded, kind: &str, step: &PlannedStep, parameters: &V
     }
 }
 
-/// The most problems that one error tells.
-const MOST_PROBLEMS: usize = 10;
-
-/// How an attempt begins in this process.
-enum Begin {
-    /// It began in an earlier one.
-    Earlier(Begun),
-    /// When its moment comes.
-    When(BoxFuture<'static, Result<Begun, NotBegun>>),
-}
-
 /// An attempt whose first event is recorded.
 struct Begun {
-    parameters: Value,
+    /// An error when they need an output that is not there.
+    parameters: Result<Value, CallError>,
     started: Millis,
-}
-
-/// Why an attempt cannot begin.
-enum NotBegun {
-    /// Its parameters need an output that is not there.
-    Parameters(CallError),
-    /// The journal does not take its first event.
-    Unrecorded(RecordError),
-}
-
-impl From<RecordError> for NotBegun {
-    fn from(error: RecordError) -> Self {
-        Self::Unrecorded(error)
-    }
 }
 
 /// How long a background step may take to end after it was asked to.
@@ -272,7 +241,7 @@ async fn outside(
     step: &PlannedStep,
     started: Millis,
     aborted: impl Future<Output = CallError>,
-    mut stopping: watch::Receiver<bool>,
+    mut stopping: watch::Receiver<Option<Millis>>,
 ) -> CallError {
     let timeout_ms = step.timeout_ms.or(step.finally.then_some(FINALLY_MS));
     let out_of_time = async {
@@ -284,10 +253,10 @@ async fn outside(
         CallError::new(error::kind::TIMEOUT, "timeout", message)
     };
     let deaf = async {
-        if stopping.wait_for(|stop| *stop).await.is_err() {
-            std::future::pending::<()>().await;
+        match stopping.wait_for(Option::is_some).await.map(|since| *since) {
+            Ok(Some(since)) => clock.sleep_until(since.saturating_add(STOP_MS)).await,
+            _ => std::future::pending().await,
         }
-        clock.sleep_until(clock.now() + STOP_MS).await;
         let message = format!("it did not end within {} s after it was asked to stop", STOP_MS / 1000);
         CallError::infrastructure("did-not-stop", message)
     };

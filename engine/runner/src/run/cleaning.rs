@@ -27,6 +27,9 @@ pub async fn clean_up(
     let (over, simulated) = (state.ended.is_some(), state.started.simulated);
     let services = taken.open(backend, |answered| simulated || makes_no_load(answered), reporters).await?;
     services.recorder.record(Event::CleanUpStarted { wall: wall_millis() })?;
+    if !over {
+        services.end_open_attempts()?;
+    }
     services.give_back().await?;
     services.end_cleaned(over).await?;
     Ok(services.recorder.with_state(Clone::clone))
@@ -37,7 +40,6 @@ impl Services {
         let closed = self.backend.close().await;
         self.settle_loads(closed.is_ok())?;
         if !over {
-            self.end_open_attempts()?;
             let reason = "its owner was gone, and `wfe cleanup` gave back what it had made".to_owned();
             let ended = Event::RunEnded { verdict: Verdict::Cancelled, reasons: vec![reason], wall_s: self.wall_s() };
             self.recorder.record_durably(ended).await?;

@@ -19,7 +19,7 @@ use wfe_core::event::Keep;
 use wfe_core::measure::Recording;
 use wfe_core::plan::Plan;
 use wfe_core::state::{Action, Due, RunState};
-use wfe_core::{CallError, Event, Millis, error};
+use wfe_core::{CallError, Event, Millis};
 
 use crate::directory::DirectoryError;
 use crate::host::Replay;
@@ -128,6 +128,7 @@ pub struct Finished {
 enum Wake {
     Over(attempts::Over),
     Changed,
+    Due(String),
     Cancelled(String),
 }
 
@@ -158,7 +159,7 @@ impl Run {
         loop {
             if self.services.recorder.is_full() && !cancelled {
                 cancelled = true;
-                self.cancel(&mut attempts, "the disk under the run's directory is full", true)?;
+                self.cancel("the disk under the run's directory is full", true)?;
             }
             let actions = self.next(&attempts);
             let mut acted = false;
@@ -171,20 +172,24 @@ impl Run {
             if acted {
                 continue;
             }
-            if attempts.running.is_empty() {
+            if attempts.running.is_empty() && attempts.timers.is_empty() {
                 return Err(RunError::Stuck);
             }
             match self.wait(&mut attempts, cancel, cancelled).await {
                 Wake::Changed => {}
+                Wake::Due(step) => {
+                    attempts.is_timed_no_more(&step);
+                    self.services.recorder.make_due(&step);
+                }
                 Wake::Over(attempt) => {
                     attempts.forget(&attempt.step);
                     attempt.recorded?;
                     // It may be tried again from now on, and not since its end was recorded.
-                    self.services.recorder.is_due(&attempt.step);
+                    self.services.recorder.make_due(&attempt.step);
                 }
                 Wake::Cancelled(reason) => {
                     cancelled = true;
-                    self.cancel(&mut attempts, &reason, false)?;
+                    self.cancel(&reason, false)?;
                 }
             }
         }
@@ -200,17 +205,9 @@ impl Run {
         }
     }
 
-    /// From now on only `finally` begins anything: attempts that wait to be tried again are called off.
-    fn cancel(&self, attempts: &mut Attempts, reason: &str, broken: bool) -> Result<(), RunError> {
+    /// From now on only `finally` begins anything.
+    fn cancel(&self, reason: &str, broken: bool) -> Result<(), RunError> {
         self.services.recorder.record(Event::CancelRequested { reason: reason.into(), broken })?;
-        let called_off = self.services.recorder.with_state(|state| {
-            let runs = |step: &String| state.steps.get(step).is_some_and(|step| step.running().is_some());
-            let steps = attempts.steps().filter(|step| !runs(step));
-            steps.filter(|step| self.plan.step(step).is_some_and(|step| !step.finally)).cloned().collect::<Vec<_>>()
-        });
-        for step in called_off {
-            attempts.abort(&step, CallError::new(error::kind::CANCELLED, "cancelled", reason));
-        }
         Ok(())
     }
 
@@ -230,6 +227,7 @@ impl Run {
             reason = cancel.asked(), if !cancelled => Wake::Cancelled(reason),
             Some(attempt) = attempts.running.next() => Wake::Over(attempt),
             () = self.services.recorder.changed() => Wake::Changed,
+            Some(step) = attempts.timers.next() => Wake::Due(step),
             () = deadline => Wake::Cancelled("the run's deadline has passed".into()),
         }
     }
@@ -239,18 +237,24 @@ impl Run {
         let recorder = &self.services.recorder;
         match action {
             Action::Start { step, attempt, not_before } => {
-                if attempts.begin(&step) {
-                    self.start(attempts, &step, attempt, not_before);
+                // What there is to do may have changed until then.
+                if self.services.clock.now() < not_before {
+                    attempts.wait_until(self.services.clock.clone(), step, not_before);
+                    return Ok(false);
                 }
-                return Ok(false);
+                let begins = attempts.begin(&step);
+                if begins {
+                    self.start(attempts, &step, attempt)?;
+                }
+                return Ok(begins);
             }
             Action::Abort { step, error } => {
                 attempts.abort(&step, error);
                 return Ok(false);
             }
             Action::Stop { step } => {
-                attempts.stop(&step);
-                recorder.record(Event::StopRequested { step })?;
+                let since = recorder.record(Event::StopRequested { step: step.clone() })?;
+                attempts.stop(&step, since);
             }
             Action::Skip { step, reason } => drop(recorder.record(Event::StepSkipped { step, reason })?),
             Action::BeginFinally => drop(recorder.record(Event::FinallyStarted)?),

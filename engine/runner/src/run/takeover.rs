@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use wfe_core::backend::{Answered, Backend, Clock};
 use wfe_core::error::kind;
@@ -53,8 +52,9 @@ impl Run {
         let services = taken.open(backend, |_| true, reporters).await?;
         services.recorder.record(Event::RunResumed { wall: wall_millis() })?;
         if let Some(step) = retry {
-            services.unmark().await;
+            let kept = services.kept();
             services.recorder.record(Event::RetryRequested { step })?;
+            services.unmark(&kept).await;
         }
         Ok(Self { plan, plugins, services: Arc::new(services), directory, telemetry_ms, replays })
     }
@@ -102,13 +102,16 @@ impl Takeover {
 }
 
 impl Services {
-    /// Kept machines are in use again: the moment at which nobody wants them any more is not true.
-    async fn unmark(&self) {
-        let kept = |state: &RunState| {
+    fn kept(&self) -> Vec<String> {
+        self.recorder.with_state(|state| {
             let kept = state.ledger.left().filter(|r| r.kind == MACHINE && r.state == ResourceState::Kept);
-            kept.map(|machine| machine.id.clone()).collect::<Vec<_>>()
-        };
-        if let Err(error) = self.backend.keep(&self.recorder.with_state(kept), None).await {
+            kept.map(|machine| machine.id.clone()).collect()
+        })
+    }
+
+    /// Kept machines are in use again: the moment at which nobody wants them any more is not true.
+    async fn unmark(&self, kept: &[String]) {
+        if let Err(error) = self.backend.keep(kept, None).await {
             tracing::warn!("the machines still say when they are not wanted any more: {error}");
         }
     }
@@ -116,11 +119,12 @@ impl Services {
 
 /// Virtual time stood still while nobody rehearsed; real time did not.
 fn resumed_at(state: &RunState) -> Millis {
-    let begun = SystemTime::UNIX_EPOCH + Duration::from_secs_f64(epoch_s(&state.started.wall));
-    match state.started.simulated {
-        true => state.now,
-        false => state.now.max(wall().duration_since(begun).map_or(0, |since| since.as_millis() as Millis)),
+    if state.started.simulated {
+        return state.now;
     }
+    let begun = humantime::parse_rfc3339(&state.started.wall).ok();
+    let since = begun.and_then(|begun| wall().duration_since(begun).ok());
+    state.now.max(since.map_or(0, |since| since.as_millis() as Millis))
 }
 
 fn recording(directory: &Path, started: &RunStarted) -> Result<Arc<LoadRecording>, RunError> {
