@@ -1,6 +1,7 @@
 //! A JSON Schema of parameters or outputs as text for people: names, types, bounds, choices, defaults.
 
 use serde_json::Value;
+use wfe_core::quantity::Kind;
 
 /// The lines of parameters, those inside of others further to the right.
 pub fn parameters(schema: &Value) -> Vec<String> {
@@ -65,12 +66,17 @@ fn kind(schema: &Value) -> String {
 
 fn bounds(schema: &Value) -> Option<String> {
     let form = inside(schema);
-    match (&form["minimum"], &form["exclusiveMinimum"], &form["maximum"]) {
-        (least, _, most) if least.is_number() && most.is_number() => Some(format!("{least} to {most}")),
-        (_, above, most) if above.is_number() && most.is_number() => Some(format!("above {above}, at most {most}")),
-        (_, _, most) if most.is_number() => Some(format!("at most {most}")),
-        (least, _, _) if least.is_number() => Some(format!("at least {least}")),
-        (_, above, _) if above.is_number() => Some(format!("above {above}")),
+    let bound = |key: &str| match form.get(key)? {
+        Value::Number(zero) if zero.as_f64() == Some(0.0) => Some("0".into()),
+        Value::Number(number) => Some(amount(schema, number)),
+        _ => None,
+    };
+    match (bound("minimum"), bound("exclusiveMinimum"), bound("maximum")) {
+        (Some(least), _, Some(most)) => Some(format!("{least} to {most}")),
+        (_, Some(above), Some(most)) => Some(format!("above {above}, at most {most}")),
+        (_, _, Some(most)) => Some(format!("at most {most}")),
+        (Some(least), _, _) => Some(format!("at least {least}")),
+        (_, Some(above), _) => Some(format!("above {above}")),
         _ => None,
     }
 }
@@ -80,7 +86,7 @@ fn need(schema: &Value, required: bool) -> Option<String> {
         (_, true) => Some("required".into()),
         (Value::Null, false) => Some("optional".into()),
         (Value::String(text), false) => Some(format!("default {text}")),
-        (Value::Number(number), false) => Some(format!("default {}{}", short(number), unit(schema))),
+        (Value::Number(number), false) => Some(format!("default {}", amount(schema, number))),
         (default, false) => Some(format!("default {default}")),
     }
 }
@@ -90,15 +96,10 @@ fn short(number: &serde_json::Number) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// The unit in which a schema has a quantity.
-fn unit(schema: &Value) -> &'static str {
-    match inside(schema)["format"].as_str() {
-        Some("duration") => "s",
-        Some("bytes") => "B",
-        Some("rate") => "/s",
-        Some("percent") => " %",
-        _ => "",
-    }
+/// A number with the unit in which a schema has it.
+fn amount(schema: &Value, number: &serde_json::Number) -> String {
+    let kind = inside(schema)["format"].as_str().and_then(Kind::from_format);
+    kind.zip(number.as_f64()).map_or_else(|| short(number), |(kind, amount)| kind.format(amount))
 }
 
 #[cfg(test)]

@@ -47,13 +47,14 @@ impl Left {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = (state.started.run.clone(), machines);
     }
 
-    fn tell(&self) -> String {
+    fn tell(&self, simulated: bool) -> String {
         let (run, machines) = &*self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let machines = match &machines[..] {
-            [] => "no machine of it is known".to_owned(),
-            machines => format!("these machines may still exist: {}", machines.join(", ")),
+            _ if simulated => String::new(),
+            [] => "; no machine of it is known".to_owned(),
+            machines => format!("; these machines may still exist: {}", machines.join(", ")),
         };
-        format!("ended at once; {machines}\n`wfe {} {run}{}` carries on", self.command, self.option)
+        format!("ended at once{machines}\n`wfe {} {run}{}` carries on", self.command, self.option)
     }
 }
 
@@ -84,30 +85,27 @@ fn named(machine: &Resource) -> String {
     }
 }
 
-/// Listens for the signals of a run against a real world, which is cancelled for that reason already, if there is one. A
-/// rehearsal is over before anybody could be asked, and its clock must wait for timers alone, so it keeps the signals' own
-/// meaning.
+/// Listens for the signals of a run, which is cancelled for that reason already, if there is one.
 pub fn listen(simulated: bool, left: Left, already: Option<&str>) -> Cancel {
     let (sender, receiver) = watch::channel(already.map(str::to_owned));
-    if !simulated {
-        let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-        match signals {
-            [Ok(interrupt), Ok(terminate), Ok(hangup)] => {
-                tokio::spawn(obey([interrupt, terminate, hangup], left, sender));
-            }
-            [interrupt, terminate, hangup] => {
-                let error = [interrupt.err(), terminate.err(), hangup.err()].into_iter().flatten().next();
-                let why = error.map(|error| format!(" ({error})")).unwrap_or_default();
-                errln!(
-                    "notice: this process cannot listen for signals{why}: Ctrl-C ends it at once; `wfe cancel` ends it in order"
-                );
-            }
+    match [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal) {
+        [Ok(interrupt), Ok(terminate), Ok(hangup)] => {
+            tokio::spawn(obey([interrupt, terminate, hangup], simulated, left, sender));
+        }
+        [interrupt, terminate, hangup] => {
+            let error = [interrupt.err(), terminate.err(), hangup.err()].into_iter().flatten().next();
+            let why = error.map(|error| format!(" ({error})")).unwrap_or_default();
+            errln!(
+                "notice: this process cannot listen for signals{why}: they end it at once; `wfe resume` carries on then, `wfe cleanup` gives back what is left"
+            );
         }
     }
     Cancel::new(receiver)
 }
 
-async fn obey([mut interrupt, mut terminate, mut hangup]: [Signal; 3], left: Left, ask: watch::Sender<Option<String>>) {
+async fn obey(signals: [Signal; 3], simulated: bool, left: Left, ask: watch::Sender<Option<String>>) {
+    let [mut interrupt, mut terminate, mut hangup] = signals;
+    let leaves = if simulated { "" } else { " and may leave machines behind" };
     let mut asked = false;
     loop {
         let (name, typed) = tokio::select! {
@@ -116,12 +114,12 @@ async fn obey([mut interrupt, mut terminate, mut hangup]: [Signal; 3], left: Lef
             _ = hangup.recv() => ("SIGHUP", false),
         };
         if asked && typed {
-            spool::finish_with(format!("{name}: {}", left.tell()));
+            spool::finish_with(format!("{name}: {}", left.tell(simulated)));
             std::process::exit(CANCELLED);
         }
         match std::mem::replace(&mut asked, true) {
             true => errln!("{name}: it is ending in order"),
-            false => errln!("{name}: ending in order; another Ctrl-C ends at once and may leave machines behind"),
+            false => errln!("{name}: ending in order; another Ctrl-C ends at once{leaves}"),
         }
         ask.send_if_modified(|reason| reason.is_none().then(|| *reason = Some(name.to_owned())).is_some());
     }

@@ -115,7 +115,7 @@ fn interval(piece: &IntervalSummary) -> Value {
         "from_s": rounded(piece.from_s, 1e3),
         "to_s": rounded(piece.to_s, 1e3),
         "count": piece.count,
-        "rate": rounded(piece.rate, 1e3),
+        "rate": piece.rate.map(|rate| rounded(rate, 1e3)),
         "asked_rate": piece.asked_rate.map(|rate| rounded(rate, 1e3)),
         "errors": piece.errors,
         "response_ms": percentiles(&piece.response_ms),

@@ -91,7 +91,7 @@ impl Story {
         };
         // A kind of operation that was neither asked for nor done has no line, rather than one at 0.
         let there = |piece: &IntervalSummary| piece.count > 0 || piece.asked_rate.is_some_and(|asked| asked > 0.0);
-        self.throughput.push(Series::new(name, "achieved", column(&|piece| there(piece).then_some(piece.rate))));
+        self.throughput.push(Series::new(name, "achieved", column(&|piece| piece.rate.filter(|_| there(piece)))));
         self.throughput.push(Series::new(name, "asked", column(&|piece| piece.asked_rate.filter(|_| there(piece)))));
         self.latency.push(Series::new(name, "P50", column(&|piece| piece.response_ms.p50)));
         self.latency.push(Series::new(name, "P99", column(&|piece| piece.response_ms.p99)));

@@ -3,6 +3,9 @@
 //! One file gives order for nothing: a line is whole or it is the torn last one. What must survive a loss of power is
 //! synced before anything follows from it, and events that wait for that at the same time share one sync. A rehearsal
 //! changes nothing outside its process, so its journal is written but not synced: it survives `kill -9`.
+//!
+//! Each line begins with the checksum of the rest of it, because a changed digit is still JSON: a disk that lies is an
+//! error that says where, never another verdict.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -116,16 +119,42 @@ pub fn read_readable(directory: &Path) -> Result<(Contents, Option<JournalError>
             contents.torn_bytes = line.len() as u64;
             break;
         }
-        match serde_json::from_slice(line) {
+        match unsealed(&line[..line.len() - 1]) {
             Ok(entry) => contents.entries.push(entry),
-            Err(e) => {
-                let (line, byte, message) = (index + 1, contents.whole_bytes as usize, e.to_string());
+            Err(message) => {
+                let (line, byte) = (index + 1, contents.whole_bytes as usize);
                 return Ok((contents, Some(JournalError::Damaged { path, line, byte, message })));
             }
         }
         contents.whole_bytes += line.len() as u64;
     }
     Ok((contents, None))
+}
+
+/// What a line begins with, before and after the eight hexadecimal digits of its checksum.
+const CHECKSUM: (&[u8], &[u8]) = (b"{\"crc\":\"", b"\",");
+const CHECKSUM_DIGITS: usize = 8;
+
+/// The line of an entry, given as its JSON object: the CRC-32 of the object comes first in it.
+pub fn sealed(entry: &str) -> String {
+    let checksum = crc32fast::hash(entry.as_bytes());
+    let rest = entry.strip_prefix('{').unwrap_or(entry);
+    format!("{{\"crc\":\"{checksum:08x}\",{rest}\n")
+}
+
+/// The entry of a line without its end, or what is wrong with it.
+fn unsealed(line: &[u8]) -> Result<Entry, String> {
+    let without = || "it does not begin with its checksum".to_owned();
+    let (digits, rest) =
+        line.strip_prefix(CHECKSUM.0).and_then(|line| line.split_at_checked(CHECKSUM_DIGITS)).ok_or_else(without)?;
+    let rest = rest.strip_prefix(CHECKSUM.1).ok_or_else(without)?;
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(b"{");
+    checksum.update(rest);
+    if digits != format!("{:08x}", checksum.finalize()).as_bytes() {
+        return Err("its checksum differs: it was changed after it was written".into());
+    }
+    serde_json::from_slice(&[b"{", rest].concat()).map_err(|e| e.to_string())
 }
 
 /// The open journal of the process that owns the run.
@@ -233,12 +262,13 @@ impl Journal {
 
     /// Writes one entry.
     pub fn write(&self, entry: &Entry) -> Result<(), JournalError> {
-        let mut line = serde_json::to_vec(entry).map_err(|e| self.io("writing the journal", io::Error::other(e)))?;
-        line.push(b'\n');
+        let entry_json =
+            serde_json::to_string(entry).map_err(|e| self.io("writing the journal", io::Error::other(e)))?;
+        let line = sealed(&entry_json);
         if line.len() > LONGEST_LINE && entry.n > 0 {
             return Err(JournalError::TooLarge { path: self.path.clone(), size: line.len() });
         }
-        self.append(&line).map_err(|source| self.io("writing the journal", source))?;
+        self.append(line.as_bytes()).map_err(|source| self.io("writing the journal", source))?;
         self.written.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
@@ -319,6 +349,34 @@ mod tests {
     use wfe_core::Event;
 
     use super::*;
+
+    /// A changed digit is JSON too.
+    #[test]
+    fn no_changed_byte_goes_unnoticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::create(directory.path(), false).unwrap();
+        let events = [
+            Event::FinallyStarted,
+            Event::StepSkipped { step: "é".into(), reason: "4.25".into() },
+            Event::FinallyStarted,
+        ];
+        for (n, event) in (0..).zip(events) {
+            journal.write(&Entry { n, at: 1000 + n, event }).unwrap();
+        }
+        let path = directory.path().join(FILE);
+        let whole = std::fs::read(&path).unwrap();
+        assert_eq!(read(directory.path()).unwrap().entries.len(), 3);
+        for at in 0..whole.len() {
+            for bit in 0..8 {
+                let mut changed = whole.clone();
+                changed[at] ^= 1 << bit;
+                std::fs::write(&path, &changed).unwrap();
+                let (contents, damage) = read_readable(directory.path()).unwrap();
+                let told = damage.is_some() || contents.torn_bytes > 0;
+                assert!(told, "byte {at}, bit {bit}: {}", String::from_utf8_lossy(&changed));
+            }
+        }
+    }
 
     /// An attempt may wait for a sync and not be polled, because the run's loop waits for one too.
     #[tokio::test]

@@ -49,6 +49,9 @@ pub enum Fault {
     ListedLate(ListedLate),
 }
 
+/// The greatest time or amount, seconds or what else it counts: a rehearsal that waits for it has to end.
+const MOST: f64 = 1e8;
+
 impl Fault {
     /// Why it can never happen.
     fn problem(&self) -> Option<String> {
@@ -62,6 +65,9 @@ impl Fault {
         };
         if let Some(amount) = amounts.iter().find(|amount| !(amount.is_finite() && **amount >= 0.0)) {
             return Some(format!("a time or an amount is 0 or more, not {amount}"));
+        }
+        if let Some(amount) = amounts.iter().find(|amount| **amount > MOST) {
+            return Some(format!("a time or an amount is at most {MOST:.0}, three years of seconds, not {amount:e}"));
         }
         match self {
             Self::JoinFails(JoinFails { join: 0 }) => Some("joins count from 1".into()),

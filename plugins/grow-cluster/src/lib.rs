@@ -21,11 +21,11 @@ struct Parameters {
     #[serde(default)]
     together: bool,
     /// The longest that one join may take; without it, until the step's own timeout.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(max = 2_592_000), extend("exclusiveMinimum" = 0))]
     timeout: Option<Duration>,
     /// The longest wait until all machines run.
     #[serde(default = "boot_timeout")]
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(max = 2_592_000), extend("exclusiveMinimum" = 0))]
     boot_timeout: Duration,
 }
 

@@ -60,11 +60,11 @@ struct Parameters {
 struct Mix {
     /// Reads of one row.
     #[serde(default)]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = 1_000_000))]
     read: f64,
     /// Writes of one row.
     #[serde(default)]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = 1_000_000))]
     write: f64,
 }
 
@@ -106,8 +106,7 @@ const FIRST_POLL: Duration = Duration::seconds(2.0);
 const FIRST_POLLS: u32 = 15;
 
 fn check(p: &Parameters, check: &mut Check) {
-    let all = p.mix.read + p.mix.write;
-    if all <= 0.0 || !all.is_finite() {
+    if p.mix.read + p.mix.write <= 0.0 {
         check.refuse(["/mix"], "`read`, `write` or both need a weight above 0");
     }
 }

@@ -13,7 +13,7 @@ use wfe_sdk::{Duration, Error, Result, clock, step};
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Measure so long from now on. Without it the step needs `during:`, which names the step to be measured.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(min = 1, max = 2_592_000))]
     r#for: Option<Duration>,
 }
 
@@ -83,7 +83,8 @@ fn pass(length: Duration) -> Window {
 fn outputs(measurement: &Measurement) -> Result<Outputs> {
     let Window { from, to } = measurement.window();
     if measurement.operations.is_empty() {
-        let message = format!("no load recorded anything from {from} to {to} of the run");
+        let nothing = || format!("no load recorded anything from {from} to {to} of the run");
+        let message = measurement.missing.first().cloned().unwrap_or_else(nothing);
         return Err(Error::incomplete("nothing-recorded", message));
     }
     let operations = measurement.operations.iter().map(|found| {

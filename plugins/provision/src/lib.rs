@@ -20,7 +20,7 @@ struct Parameters {
     loaders: Option<LoaderGroup>,
     /// The longest wait until all machines run.
     #[serde(default = "boot_timeout")]
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(max = 2_592_000), extend("exclusiveMinimum" = 0))]
     boot_timeout: Duration,
 }
 

@@ -15,10 +15,10 @@ use watch::Watch;
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// So long nothing may go on.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(max = 2_592_000), extend("exclusiveMinimum" = 0))]
     hold: Duration,
     /// The longest wait; without it, until the step's own timeout.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(max = 2_592_000), extend("exclusiveMinimum" = 0))]
     timeout: Option<Duration>,
     /// By so much of the disk the usage of a node may change during the hold time.
     #[serde(default = "steady")]

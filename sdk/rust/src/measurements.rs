@@ -13,6 +13,8 @@ use crate::{Duration, Result};
 pub struct Measurement {
     from_ms: u64,
     to_ms: u64,
+    /// What is missing, for people: loaders, seconds, everything.
+    pub missing: Vec<String>,
     /// What was found, by kind of operation.
     pub operations: Vec<Operation>,
 }

@@ -1,10 +1,12 @@
 //! What can be done with a run after it, or after its process is gone: clean up, cancel, try again, replay.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use wfe_tests::{named, repository};
+use wfe_tests::{named, repository, rewrite_journal};
 
 use crate::place::{Place, QUICK};
 
@@ -144,6 +146,29 @@ fn a_run_without_a_process_is_cancelled_in_order() {
     assert_eq!(output.status.code(), Some(130), "{said}");
     let result = result(&place);
     assert_eq!((&result["verdict"], &result["reasons"][0]), (&json!("cancelled"), &json!("cancelled: wfe cancel")));
+    assert_eq!(machines(&result), ["deleted"; 4]);
+}
+
+/// A rehearsal of months takes a while, too.
+#[test]
+fn a_rehearsal_that_goes_on_is_cancelled_in_order() {
+    let place = Place::quick();
+    place.write("long.yaml", QUICK.replace("for: 1m", "for: 30d"));
+    let mut process = place.wfe(&["run", "long.yaml"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(process.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("steady: started") {
+        line.clear();
+        assert_ne!(said.read_line(&mut line).unwrap(), 0, "the run ended before it could be cancelled");
+    }
+    let asked = place.stdout(&["cancel"]);
+    assert!(asked.starts_with("asked process "), "{asked}");
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("SIGTERM: ending in order; another Ctrl-C ends at once\n"), "{rest}");
+    assert_eq!(process.wait().unwrap().code(), Some(130));
+    let result = result(&place);
+    assert_eq!((&result["verdict"], &result["reasons"][0]), (&json!("cancelled"), &json!("cancelled: SIGTERM")));
     assert_eq!(machines(&result), ["deleted"; 4]);
 }
 
@@ -336,13 +361,12 @@ fn a_plugin_that_asks_something_else_has_diverged() {
     let _named = named();
     let place = Place::quick();
     place.stdout(&["run", "quick.yaml"]);
-    let journal = place.runs()[0].join(JOURNAL);
-    let text = fs::read_to_string(&journal).unwrap();
-    let changed = |line: &str| match line.contains("\"clock/clock.sleep\"") && line.contains("\"steady\"") {
-        true => line.replace("60000", "70000").replace("\"digest\":\"", "\"digest\":\"x"),
-        false => line.to_owned(),
-    };
-    fs::write(&journal, text.split_inclusive('\n').map(changed).collect::<String>()).unwrap();
+    rewrite_journal(&place.runs()[0], |line| {
+        match line.contains("\"clock/clock.sleep\"") && line.contains("\"steady\"") {
+            true => line.replace("60000", "70000").replace("\"digest\":\"", "\"digest\":\"x"),
+            false => line.to_owned(),
+        }
+    });
     assert_snapshot!(place.seen(&["replay", "last", "steady"]), @r#"
     exit code 4
     --- stdout
@@ -392,11 +416,7 @@ fn an_outcome_that_differs_is_told() {
     let _named = named();
     let place = Place::quick();
     place.stdout(&["run", "quick.yaml"]);
-    let journal = place.runs()[0].join(JOURNAL);
-    let text = fs::read_to_string(&journal).unwrap();
-    let changed = text.replace("\"loaders\":1,\"machines\"", "\"loaders\":2,\"machines\"");
-    assert_ne!(changed, text);
-    fs::write(&journal, changed).unwrap();
+    rewrite_journal(&place.runs()[0], |line| line.replace("\"loaders\":1,\"machines\"", "\"loaders\":2,\"machines\""));
     let output = place.wfe(&["replay", "last", "cluster"]).output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     let said = String::from_utf8(output.stdout).unwrap();

@@ -138,6 +138,7 @@ fn faults_files_with_mistakes() {
         "- capacity: { machine-type: a, at: 1 }",
         "- [",
         "join-fails: { join: 1 }",
+        "- machine-lost: { machine: i-0001, at: 1e12 }",
     ];
     let mut all = String::new();
     for text in wrong {
@@ -184,6 +185,12 @@ fn faults_files_with_mistakes() {
       |
     1 | join-fails: { join: 1 }
       | ^^^^^^^^^^
+
+    error: a time or an amount is at most 100000000, three years of seconds, not 1e12
+     --> faults.yaml:1:1
+      |
+    1 | - machine-lost: { machine: i-0001, at: 1e12 }
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
     "#);
 }
 

@@ -332,12 +332,13 @@ fn wrong_requests_are_exit_code_2_and_leave_nothing() {
     let _named = named();
     let place = Place::quick();
     let mut all = String::new();
-    let wrong: [&[&str]; 13] = [
+    let wrong: [&[&str]; 14] = [
         &["--set", "rate=5ms"],
         &["--set", "rate"],
         &["--set", "rat=5/s"],
         &["--profile", "fast"],
         &["--deadline", "soon"],
+        &["--deadline", "0s"],
         &["--seed", "-1"],
         &["--backend", "moon"],
         &["--backend", "static"],
@@ -385,6 +386,9 @@ fn wrong_requests_are_exit_code_2_and_leave_nothing() {
 
     --deadline soon
     error: --deadline: `soon` is not a duration: a duration has a unit: us, ms, s, m, h or d, such as `30s` or `1h30m`
+
+    --deadline 0s
+    error: --deadline: `0s` is no time at all: it must be at least 1ms
 
     --seed -1
     error: unexpected argument '-1' found
@@ -610,11 +614,11 @@ fn plugins() {
 
     wait-stable: Waits until nothing has been going on in the cluster for some time.
       with:
-        hold               duration, above 0, required
+        hold               duration, above 0, at most 30d, required
                            So long nothing may go on.
-        steady             percent, 0 to 100, default 0.5 %
+        steady             percent, 0 to 100 %, default 0.5 %
                            By so much of the disk the usage of a node may change during the hold time.
-        timeout            duration, above 0, optional
+        timeout            duration, above 0, at most 30d, optional
                            The longest wait; without it, until the step's own timeout.
       outputs:
         broken             map

@@ -77,7 +77,7 @@ fn a_torn_journal_is_told_and_carried_on_with() {
     Report: [directory]/.wfe/runs/quick-[stamp]/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines
     --- stderr
-    notice: the journal's last line was torn (112 bytes) and is dropped
+    notice: the journal's last line was torn (121 bytes) and is dropped
      0:00:49  resumed
      0:00:49  cluster: cluster
      0:02:24  cluster: scylla 2025.2 runs on 3 nodes
@@ -157,7 +157,7 @@ fn a_journal_that_is_empty_or_damaged() {
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 4
     --- stderr
-    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: line 4, byte [n]: not a journal entry: expected value at line 1 column 6
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: line 4, byte [n]: not a journal entry: its checksum differs: it was changed after it was written
     `wfe show` tells what stands before that; machines that it lists may have to be given back by hand
     "#);
     assert_snapshot!(place.seen(&["show"]), @r#"
@@ -173,31 +173,31 @@ fn a_journal_that_is_empty_or_damaged() {
 
     files      [directory]/.wfe/runs/quick-[stamp]
     --- stderr
-    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: line 4, byte [n]: not a journal entry: expected value at line 1 column 6
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: line 4, byte [n]: not a journal entry: its checksum differs: it was changed after it was written
     what stands before that is shown
     "#);
     File::create(&path).unwrap();
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 4
     --- stderr
-    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal holds nothing yet: the process died before its run began, and nothing was made
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal holds no entry: nothing was made yet, or its entries are lost
     "#);
     assert_snapshot!(place.seen(&["runs"]), @r#"
     exit code 0
     --- stdout
     RUN                         STARTED               BACKEND   STATE
-    quick-[stamp]  -                     -         the journal holds nothing yet: the process died before its run began, and nothing was made
+    quick-[stamp]  -                     -         the journal holds no entry: nothing was made yet, or its entries are lost
     "#);
     fs::write(&path, &journal[..20]).unwrap();
     assert_snapshot!(place.seen(&["resume"]), @r#"
     exit code 4
     --- stderr
-    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal holds nothing yet: the process died before its run began, and nothing was made
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal holds no entry: nothing was made yet, or its entries are lost
     "#);
     assert_snapshot!(place.seen(&["report"]), @r#"
     exit code 4
     --- stderr
-    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal holds nothing yet: the process died before its run began, and nothing was made
+    error: [directory]/.wfe/runs/quick-[stamp]/journal.jsonl: the journal holds no entry: nothing was made yet, or its entries are lost
     "#);
 }
 

@@ -52,9 +52,7 @@ fn options(
     backend_options: BTreeMap<String, String>,
     simulated: bool,
 ) -> Result<Options, Failure> {
-    let millis =
-        |name: &str, text: &str| quantity::parse_millis(text).map_err(|e| Failure::request(format!("{name}: {e}")));
-    let deadline = args.deadline.as_deref().map(|text| millis("--deadline", text));
+    let deadline = args.deadline.as_deref().map(deadline_ms);
     Ok(Options {
         runs: args.runs.runs_dir.clone(),
         file: args.file.display().to_string(),
@@ -69,6 +67,14 @@ fn options(
         version: env!("CARGO_PKG_VERSION").into(),
         telemetry_ms: telemetry_ms(simulated),
     })
+}
+
+fn deadline_ms(text: &str) -> Result<u64, Failure> {
+    let refused = |why: String| Failure::request(format!("--deadline: {why}"));
+    match quantity::parse_millis(text).map_err(|e| refused(e.to_string()))? {
+        0 => Err(refused(format!("`{text}` is no time at all: it must be at least 1ms"))),
+        deadline_ms => Ok(deadline_ms),
+    }
 }
 
 fn keep_ms(text: &str) -> Result<u64, Failure> {

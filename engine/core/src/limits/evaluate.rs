@@ -29,7 +29,7 @@ pub fn evaluate(limits: &[Limit], recording: &Recording, measurement: &Measureme
 fn default_rate() -> Limit {
     let metric = Metric::Rate { operation: None };
     let (rule, comparison) = (DEFAULT_RATE.into(), Comparison::AtLeast);
-    Limit { rule, metric, comparison, bound: 99.0, of_asked: true, any_ms: None }
+    Limit { rule, metric, comparison, bound: REACHED, of_asked: true, any_ms: None }
 }
 
 fn default_errors() -> Limit {
@@ -98,7 +98,7 @@ fn hold(limit: &Limit, recording: &Recording, measurement: &Measurement) -> Limi
             LimitResult { rule, value, holds: None, place: reason(limit, measurement) }
         }
         false => {
-            let place = if holds { place } else { place + explanation(limit) };
+            let place = if holds { place } else { place + explanation(limit, found.value) };
             LimitResult { rule, value: found.text, holds: Some(holds), place }
         }
     }
@@ -121,14 +121,17 @@ fn too_few(limit: &Limit, measurement: &Measurement) -> Option<String> {
     (answered < wanted).then(|| format!("{counted}: {percentile} needs {}", text::whole(wanted)))
 }
 
-/// What a reader should know of a rule that is broken.
-fn explanation(limit: &Limit) -> &'static str {
+/// What a reader should know of a rule that is broken by a value.
+fn explanation(limit: &Limit, percent: f64) -> &'static str {
     match limit.metric {
-        Metric::RateDrop => SATURATED,
-        Metric::Rate { .. } if limit.of_asked => SATURATED,
+        Metric::RateDrop if percent > 100.0 - REACHED => SATURATED,
+        Metric::Rate { .. } if limit.of_asked && percent < REACHED => SATURATED,
         _ => "",
     }
 }
+
+/// A rate counts as reached from so many percent of the asked one on.
+const REACHED: f64 = 99.0;
 
 const SATURATED: &str = "; saturated: operations queued, and response times, which count from the intended start, grew with \
                          the queue";

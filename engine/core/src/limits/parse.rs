@@ -34,7 +34,12 @@ pub(crate) fn parse(node: &Node, mistakes: &mut Vec<Mistake>) -> Vec<Limit> {
             continue;
         };
         let any = any_ms(key, stretch, mistakes);
-        for (key, value) in entries(value, &quote(&key.text), mistakes).unwrap_or_default() {
+        let rules = entries(value, &quote(&key.text), mistakes);
+        if rules.is_some_and(|rules| rules.is_empty()) {
+            let help = format!("write `{}: {{ read.p99: <= 10ms }}`", key.text.trim());
+            mistakes.push(Mistake::new(value.span, "`any` has no rule").help(help));
+        }
+        for (key, value) in rules.unwrap_or_default() {
             if key.text.starts_with("any ") {
                 mistakes.push(Mistake::new(key.span, "`any` cannot stand inside of `any`"));
                 continue;

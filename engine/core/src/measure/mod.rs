@@ -198,8 +198,8 @@ pub struct IntervalSummary {
     pub to_s: f64,
     /// Operations that ended.
     pub count: u64,
-    /// Operations a second; 0 when nothing was recorded.
-    pub rate: f64,
+    /// Operations a second; none when nothing was recorded.
+    pub rate: Option<f64>,
     /// Asked operations a second.
     #[serde(default)]
     pub asked_rate: Option<f64>,

@@ -115,7 +115,7 @@ fn stretch((from_ms, to_ms): (Millis, Millis), sums: &Sums, max_ns: u64) -> Stre
         latency: tally.map(|tally| tally.percentiles(max_ns)).unwrap_or_default(),
         count: sums.count(),
         failed: sums.failed(),
-        rate: sums.rate(|_| 1.0),
+        rate: sums.rate(|_| 1.0).unwrap_or_default(),
         asked_rate: sums.asked_rate(|_| 1.0),
     }
 }

@@ -83,10 +83,11 @@ impl Sums {
     }
 
     /// Operations a second: each loader's over its own time, added up. `weight` gives the part of the window in which
-    /// the loader's load was there. 0 when nothing is covered.
-    pub fn rate(&self, weight: impl Fn(usize) -> f64) -> f64 {
+    /// the loader's load was there. None when nothing is covered.
+    pub fn rate(&self, weight: impl Fn(usize) -> f64) -> Option<f64> {
         let covered = self.flows.iter().filter(|(_, flow)| flow.covered_ms > 0);
-        covered.map(|(loader, flow)| weight(*loader) * flow.count as f64 * 1e3 / flow.covered_ms as f64).sum()
+        let rate = |(loader, flow): (&usize, &Flow)| weight(*loader) * flow.count as f64 * 1e3 / flow.covered_ms as f64;
+        covered.map(rate).reduce(|sum, rate| sum + rate)
     }
 
     /// Asked operations a second, in the same way; none when some of the time had no asked rate.

@@ -34,10 +34,14 @@ pub fn latency(ms: Option<f64>) -> String {
     ms.filter(|ms| ms.is_finite()).map_or(NONE.into(), |ms| format!("{} ms", number(ms)))
 }
 
-/// A rate, `9,850/s`.
+/// A rate, `9,850/s`; `0.00028/s` for one an hour.
 pub fn rate(per_second: f64) -> String {
     match per_second {
         value if !value.is_finite() => NONE.into(),
+        value if value > 0.0 && value < 0.0995 => {
+            let decimals = (1.0 - value.log10().floor()).clamp(2.0, 12.0) as usize;
+            format!("{value:.decimals$}/s")
+        }
         value if value < 99.95 => format!("{}/s", number(value)),
         value => format!("{}/s", whole(value.round() as u64)),
     }
@@ -65,6 +69,7 @@ mod tests {
         assert_eq!([number(0.004), number(9.996), number(99.96), number(-2.5)], ["0.00", "10.0", "100", "-2.50"]);
         assert_eq!([latency(None), latency(Some(f64::NAN)), latency(Some(3.349))], ["n/a", "n/a", "3.35 ms"]);
         assert_eq!([rate(f64::INFINITY), rate(9_849.6), rate(0.5)], ["n/a", "9,850/s", "0.50/s"]);
+        assert_eq!([rate(0.0), rate(1.0 / 3600.0), rate(0.0994)], ["0.00/s", "0.00028/s", "0.099/s"]);
         assert_eq!([clock(0), clock(6_127_400)], ["0:00:00", "1:42:07"]);
         assert_eq!([seconds(120_000), seconds(250), seconds(0)], ["120 s", "0.25 s", "0 s"]);
     }

@@ -32,6 +32,8 @@ pub struct Distribution {
 pub(super) struct Source<'a> {
     load: &'a str,
     loader: &'a str,
+    /// Everything that it recorded.
+    all: &'a [Interval],
     coverage: Coverage,
     /// The intervals that are counted.
     pub(super) counted: Vec<&'a Interval>,
@@ -125,8 +127,15 @@ impl Recording {
     }
 
     fn missing(&self, sources: &[Source], (from_ms, to_ms): (Millis, Millis), nothing: bool) -> Vec<String> {
-        let gap = |source: &Source, (from, to): &(Millis, Millis)| {
-            format!("{}: nothing from {} to {}", self.name(source), seconds(*from), seconds(*to))
+        let gap = |source: &Source, &(from, to): &(Millis, Millis)| {
+            let (name, span) = (self.name(source), format!("from {} to {}", seconds(from), seconds(to)));
+            match between(source.all, from, to) {
+                [first, ..] if source.counted.is_empty() && (from, to) == (from_ms, to_ms) => {
+                    let interval = seconds(first.to_ms - first.from_ms);
+                    format!("{name}: no whole interval lies {span}: one is {interval} long, measure two at least")
+                }
+                _ => format!("{name}: nothing {span}"),
+            }
         };
         let mut missing: Vec<_> =
             sources.iter().flat_map(|source| source.coverage.gaps.iter().map(move |span| gap(source, span))).collect();
@@ -171,6 +180,7 @@ fn source<'a>(
     Source {
         load,
         loader,
+        all,
         coverage: Coverage::of(spans, from_ms, to_ms),
         counted: overlapping.iter().filter(inside).collect(),
     }
@@ -253,7 +263,7 @@ fn measure_operation(
         response_ms: response.percentiles(max_response_ns),
         service_ms: sums.service.as_ref().map(|tally| tally.percentiles(max_service_ns)).unwrap_or_default(),
         count: sums.count(),
-        rate: sums.rate(weight),
+        rate: sums.rate(weight).unwrap_or_default(),
         asked_rate: sums.asked_rate(weight),
         errors: sums.errors,
         complete: false,

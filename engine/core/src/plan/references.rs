@@ -112,13 +112,21 @@ impl Scope<'_> {
             let message = format!("{here} stands under `finally` and can use inputs only: {shown} may never have run");
             return Some(Mistake::new(span, message));
         }
+        let never = match () {
+            () if other == step => Some(format!("{here} cannot use its own outputs: there are none before it has run")),
+            () if self.steps[other].finally => Some(format!("{shown} stands under `finally` and runs after {here}")),
+            () if self.graph.needs(other, step) => Some(format!("{shown} needs {here}, so it has no outputs before")),
+            () if self.steps[other].background.is_some_and(|background| background.value) => {
+                Some(format!("{shown} runs in the background: it has no outputs while {here} runs"))
+            }
+            () => None,
+        };
+        if let Some(message) = never {
+            return Some(Mistake::new(span, message));
+        }
         if !self.graph.needs(step, other) {
             let message = format!("{here} uses an output of {shown} but does not need it");
             return Some(Mistake::new(span, message).help(format!("add {shown} to `needs` of {here}")));
-        }
-        if self.steps[other].background.is_some_and(|background| background.value) {
-            let message = format!("{shown} runs in the background: it has no outputs while {here} runs");
-            return Some(Mistake::new(span, message));
         }
         self.unknown_output(other, path, span)
     }

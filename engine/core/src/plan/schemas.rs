@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use boon::{Compiler, Draft, SchemaIndex, Schemas as Compiled, UrlLoader, ValidationError};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::bounds;
 
@@ -42,12 +42,48 @@ impl Schemas {
     }
 }
 
+/// A schema in which the formats of whole numbers are bounds, because a plugin cannot read a number beyond them.
+fn with_ranges(schema: &Value) -> Value {
+    match schema {
+        Value::Array(items) => items.iter().map(with_ranges).collect(),
+        Value::Object(map) => {
+            let mut map: Map<String, Value> =
+                map.iter().map(|(key, value)| (key.clone(), with_ranges(value))).collect();
+            if let Some((least, most)) = map.get("format").and_then(Value::as_str).and_then(range) {
+                map.entry("minimum").or_insert(least.into());
+                map.entry("maximum").or_insert(most.into());
+            }
+            Value::Object(map)
+        }
+        other => other.clone(),
+    }
+}
+
+/// The least and the greatest number of a format.
+fn range(format: &str) -> Option<(i64, u64)> {
+    let (signed, bits) = match format.strip_prefix("uint") {
+        Some(bits) => (false, bits),
+        None => (true, format.strip_prefix("int")?),
+    };
+    match (signed, bits) {
+        (true, "8") => Some((i8::MIN.into(), i8::MAX as u64)),
+        (true, "16") => Some((i16::MIN.into(), i16::MAX as u64)),
+        (true, "32") => Some((i32::MIN.into(), i32::MAX as u64)),
+        (true, "64") => Some((i64::MIN, i64::MAX as u64)),
+        (false, "8") => Some((0, u8::MAX.into())),
+        (false, "16") => Some((0, u16::MAX.into())),
+        (false, "32") => Some((0, u32::MAX.into())),
+        (false, "64") => Some((0, u64::MAX)),
+        _ => None,
+    }
+}
+
 fn compile(place: &str, schema: &Value, compiled: &mut Compiled) -> Result<SchemaIndex, String> {
     bounds::check(schema)?;
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);
     compiler.use_loader(Box::new(NoLoader));
-    compiler.add_resource(place, schema.clone()).map_err(|error| error.to_string())?;
+    compiler.add_resource(place, with_ranges(schema)).map_err(|error| error.to_string())?;
     let nameless = |message: String| message.replace(&format!("{place}#"), "the schema");
     compiler.compile(place, compiled).map_err(|error| nameless(error.to_string()))
 }

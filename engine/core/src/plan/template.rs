@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Template;
 use crate::CallError;
+use crate::quantity;
 use crate::workflow::expression::{self, Part, Reference};
 
 impl Template {
@@ -40,7 +41,7 @@ fn resolve<'a>(value: &Value, outputs: &impl Fn(&str) -> Option<&'a Value>) -> R
 fn resolve_text<'a>(text: &str, outputs: &impl Fn(&str) -> Option<&'a Value>) -> Result<Value, CallError> {
     let parts = expression::parse(text).map_err(|error| CallError::request("expression", error.message))?;
     if let [(Part::Reference(reference), _)] = parts.as_slice() {
-        return look_up(reference, outputs).cloned();
+        return look_up(reference, outputs).map(whole_if_it_is);
     }
     let mut whole = String::new();
     for (part, _) in parts {
@@ -53,6 +54,11 @@ fn resolve_text<'a>(text: &str, outputs: &impl Fn(&str) -> Option<&'a Value>) ->
         }
     }
     Ok(Value::String(whole))
+}
+
+/// An output as a parameter: plugins may write a whole number with a fraction of 0.
+fn whole_if_it_is(output: &Value) -> Value {
+    output.as_f64().filter(|_| output.is_f64()).map_or_else(|| output.clone(), quantity::to_json)
 }
 
 fn look_up<'a>(reference: &Reference, outputs: &impl Fn(&str) -> Option<&'a Value>) -> Result<&'a Value, CallError> {
@@ -79,10 +85,11 @@ mod tests {
             "whole": "${{ steps.a.outputs.ids }}",
             "inside": ["${{ steps.a.outputs.deep.rate }} of ${{ steps.a.outputs.name }}"],
             "plain": 3,
+            "count": "${{ steps.a.outputs.count }}",
         }));
-        let outputs = json!({"ids": [1, 2], "deep": {"rate": 5.5}, "name": "x"});
+        let outputs = json!({"ids": [1, 2], "deep": {"rate": 5.5}, "name": "x", "count": 4.0});
         let resolved = template.resolve(|step| (step == "a").then_some(&outputs)).unwrap();
-        assert_eq!(resolved, json!({"whole": [1, 2], "inside": ["5.5 of x"], "plain": 3}));
+        assert_eq!(resolved, json!({"whole": [1, 2], "inside": ["5.5 of x"], "plain": 3, "count": 4}));
     }
 
     #[test]

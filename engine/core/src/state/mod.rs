@@ -115,7 +115,7 @@ pub struct Sections {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum FoldError {
     /// There is no entry.
-    #[error("the journal holds nothing yet: the process died before its run began, and nothing was made")]
+    #[error("the journal holds no entry: nothing was made yet, or its entries are lost")]
     Empty,
     /// The first entry does not say how the run began.
     #[error("the journal does not begin with the start of a run")]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::diagnostic::quote;
 use crate::event::{Outcome, StepFacts};
 use crate::ledger::MACHINE;
 use crate::state::{RunState, StepState};
@@ -15,7 +16,8 @@ impl RunState {
         }
         let Some(state) = self.steps.get(step).filter(|state| !state.attempts.is_empty()) else {
             let failed: Vec<&str> = self.failed().collect();
-            return Some(format!("no step `{step}` was started; steps that failed: {}", failed.join(", ")));
+            let failed = if failed.is_empty() { "none".to_owned() } else { failed.join(", ") };
+            return Some(format!("no step {} was started; steps that failed: {failed}", quote(step)));
         };
         if !state.failed() {
             return Some(format!("step `{step}` did not fail"));

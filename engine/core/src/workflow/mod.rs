@@ -22,7 +22,7 @@ pub use reading::Reading;
 pub use schema::{schema, schema_with};
 pub use steps::{DuringName, STEP_KEYS, Step};
 
-use crate::diagnostic::{Mistake, Source, Span};
+use crate::diagnostic::{Mistake, Source, Span, plain, quote};
 use fields::Fields;
 use tree::{Data, Node};
 
@@ -79,6 +79,7 @@ impl Workflow {
         if name.is_none() && !fields.has("name") {
             mistakes.push(Mistake::new(start, "the workflow has no `name`").help("begin with `name: …`".to_owned()));
         }
+        mistakes.extend(name.as_ref().and_then(unreadable));
         let inputs = inputs::read_inputs(input_nodes, mistakes);
         let profiles = inputs::read_profiles(profile_nodes, &inputs, mistakes);
         let empty = |node: &Node| matches!(&node.data, Data::Map(entries) if entries.is_empty()) && mistakes.is_empty();
@@ -89,6 +90,18 @@ impl Workflow {
         let text = |field: Option<At<String>>| field.map(|at| at.value).unwrap_or_default();
         Some(Self { name: text(name), description: text(description), inputs, profiles, steps, deadline })
     }
+}
+
+/// What is wrong with a name that stands in reports and on terminals.
+fn unreadable(name: &At<String>) -> Option<Mistake> {
+    const MOST: usize = 200;
+    let message = match &name.value {
+        text if text.trim().is_empty() => "`name` is empty".to_owned(),
+        text if text.chars().count() > MOST => format!("`name` has more than {MOST} characters"),
+        text if plain(text) != **text => format!("`name` has characters that cannot be seen: {}", quote(text)),
+        _ => return None,
+    };
+    Some(Mistake::new(name.span, message))
 }
 
 /// Whether the text after `uses:` names a file and not a built-in kind of step.

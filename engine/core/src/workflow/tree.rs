@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::diagnostic::Span;
+use crate::quantity;
 
 /// The most values that a file may have once its aliases are written out.
 pub const MOST_VALUES: usize = 200_000;
@@ -132,8 +133,8 @@ pub fn plain_scalar(text: &str) -> Value {
     if let Ok(whole) = unsigned.parse::<i64>() {
         return whole.into();
     }
-    match unsigned.parse::<f64>().ok().and_then(serde_json::Number::from_f64) {
-        Some(number) => Value::Number(number),
-        None => Value::String(text.into()),
+    match unsigned.parse::<f64>() {
+        Ok(number) if number.is_finite() => quantity::to_json(number),
+        _ => Value::String(text.into()),
     }
 }

@@ -1089,3 +1089,100 @@ fn five_mistakes_have_five_places() {
         wrong.list.iter().map(|one| (one.line, one.column, &text[one.span.start..one.span.end])).collect();
     assert_eq!(places, [(3, 14, "lod"), (6, 13, "c"), (7, 19, "5"), (7, 22, "hodl"), (8, 14, "6 hours")]);
 }
+
+#[test]
+fn names_that_nobody_can_read() {
+    let named = |name: &str| mistakes(&format!("name: {name}\nsteps:\n  r: {{ uses: report }}\n"));
+    let names = [r#""""#, r#""  ""#, r#""a\u202eb""#, r#""a\nb""#, &"long".repeat(51)];
+    let first = |name: &str| named(name).lines().take(2).collect::<Vec<_>>().join(" ");
+    insta::assert_snapshot!(names.map(first).join("\n"), @r"
+    error: `name` is empty  --> w.yaml:1:7
+    error: `name` is empty  --> w.yaml:1:7
+    error: `name` has characters that cannot be seen: `a\u{202e}b`  --> w.yaml:1:7
+    error: `name` has characters that cannot be seen: `a\u{a}b`  --> w.yaml:1:7
+    error: `name` has more than 200 characters  --> w.yaml:1:7
+    ");
+}
+
+#[test]
+fn outputs_that_there_never_are() {
+    insta::assert_snapshot!(mistakes(r#"name: a
+steps:
+  own: { uses: wait-stable, with: { hold: "${{ steps.own.outputs.waited }}" } }
+  early: { uses: wait-stable, with: { hold: "${{ steps.late.outputs.waited }}" } }
+  late: { needs: [early], uses: wait-stable, with: { hold: "${{ steps.last.outputs.waited }}" } }
+finally:
+  last: { uses: wait-stable, with: { hold: 1s } }
+"#), @r#"
+    error: `own` cannot use its own outputs: there are none before it has run
+     --> w.yaml:3:44
+      |
+    3 |   own: { uses: wait-stable, with: { hold: "${{ steps.own.outputs.waited }}" } }
+      |                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+    error: `late` needs `early`, so it has no outputs before
+     --> w.yaml:4:46
+      |
+    4 |   early: { uses: wait-stable, with: { hold: "${{ steps.late.outputs.waited }}" } }
+      |                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+    error: `last` stands under `finally` and runs after `late`
+     --> w.yaml:5:61
+      |
+    5 |   late: { needs: [early], uses: wait-stable, with: { hold: "${{ steps.last.outputs.waited }}" } }
+      |                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    "#);
+}
+
+#[test]
+fn whole_numbers_in_any_notation() {
+    let with = |count: &str| {
+        format!(
+            r#"name: a
+steps:
+  cluster:
+    uses: provision
+    with: {{ database: scylla 2025.2, nodes: [{{ count: {count}, type: i4i.large, racks: 1 }}] }}
+    grants: {{ cloud: {{ types: [i4i.large], machines: 9 }} }}
+"#
+        )
+    };
+    let planned = crate::catalog::plan(&with("3e0")).unwrap();
+    let parameters = &planned.steps.iter().next().unwrap().parameters;
+    assert!(parameters.resolve(|_| None).unwrap()["nodes"][0]["count"].is_u64());
+    let wrong = ["4294967296", "2.5", "1e400"].map(|count| mistakes(&with(count)));
+    insta::assert_snapshot!(wrong.join("\n"), @"
+    error: `nodes[0].count` must be at most 4294967295, but this is `4294967296`
+     --> w.yaml:5:55
+      |
+    5 |     with: { database: scylla 2025.2, nodes: [{ count: 4294967296, type: i4i.large, racks: 1 }] }
+      |                                                       ^^^^^^^^^^
+
+    error: `nodes[0].count` must be a whole number, but this is `2.5`
+     --> w.yaml:5:55
+      |
+    5 |     with: { database: scylla 2025.2, nodes: [{ count: 2.5, type: i4i.large, racks: 1 }] }
+      |                                                       ^^^
+
+    error: `nodes[0].count` must be a whole number, but this is `1e400`
+     --> w.yaml:5:55
+      |
+    5 |     with: { database: scylla 2025.2, nodes: [{ count: 1e400, type: i4i.large, racks: 1 }] }
+      |                                                       ^^^^^
+    ");
+}
+
+#[test]
+fn a_stretch_without_a_rule() {
+    insta::assert_snapshot!(mistakes(r#"name: a
+steps:
+  m: { uses: measure, with: { for: 1m }, limits: { any 10s: {} } }
+"#), @"
+    error: `any` has no rule
+     --> w.yaml:3:61
+      |
+    3 |   m: { uses: measure, with: { for: 1m }, limits: { any 10s: {} } }
+      |                                                             ^^
+      = help: write `any 10s: { read.p99: <= 10ms }`
+    ");
+}

@@ -168,8 +168,9 @@ fn piece_row(operation: &str, piece: &IntervalSummary) -> Vec<Cell> {
     let moment = |seconds: f64| clock((seconds * 1e3) as u64);
     let mut row = vec![Cell::new(moment(piece.from_s)), Cell::new(moment(piece.to_s)), Cell::new(operation)];
     row.extend([times.p50, times.p90, times.p99, times.max].map(|value| Cell::new(ms(value))));
-    row.push(Cell::new(text::number(piece.rate)));
+    row.push(Cell::new(piece.rate.map_or("–".into(), text::number)));
     row.push(match piece.errors {
+        0 if piece.rate.is_none() => Cell::new("–"),
         0 => Cell::new("0"),
         errors => Cell::marked(whole(errors), Mark::Unsure),
     });
