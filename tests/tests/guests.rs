@@ -431,14 +431,14 @@ fn limits_log() {
     --- stdout
     SIMULATED: all numbers come from a model, nothing ran on real machines
     INFRASTRUCTURE  guest on sim, 0:00:00
-    Step `step` failed: `log/log.write` was asked with too much: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5243362 bytes is larger than a journal's line may be (4194304 bytes).
+    Step `step` failed: `log/log.write` was asked with too much: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5243379 bytes is larger than a journal's line may be (4194304 bytes).
 
     Report: [directory]/.wfe/runs/guest-[stamp]/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines
     --- stderr
      0:00:00  run guest-[stamp] begins on sim (SIMULATED)
      0:00:00  step: started
-     0:00:00  step: FAILED (infrastructure, plugin-broken): `log/log.write` was asked with too much: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5243362 bytes is larger than a journal's line may be (4194304 bytes)
+     0:00:00  step: FAILED (infrastructure, plugin-broken): `log/log.write` was asked with too much: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5243379 bytes is larger than a journal's line may be (4194304 bytes)
      0:00:00  finally
      0:00:00  verdict: infrastructure
     "#);
@@ -473,14 +473,14 @@ fn limits_outputs() {
     --- stdout
     SIMULATED: all numbers come from a model, nothing ran on real machines
     INFRASTRUCTURE  guest on sim, 0:00:00
-    Step `step` failed: what it answered is too large: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5242990 bytes is larger than a journal's line may be (4194304 bytes).
+    Step `step` failed: what it answered is too large: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5243007 bytes is larger than a journal's line may be (4194304 bytes).
 
     Report: [directory]/.wfe/runs/guest-[stamp]/report.html
     SIMULATED: all numbers come from a model, nothing ran on real machines
     --- stderr
      0:00:00  run guest-[stamp] begins on sim (SIMULATED)
      0:00:00  step: started
-     0:00:00  step: FAILED (infrastructure, bad-outputs): what it answered is too large: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5242990 bytes is larger than a journal's line may be (4194304 bytes)
+     0:00:00  step: FAILED (infrastructure, bad-outputs): what it answered is too large: [directory]/.wfe/runs/guest-[stamp]/journal.jsonl: an event of 5243007 bytes is larger than a journal's line may be (4194304 bytes)
      0:00:00  finally
      0:00:00  verdict: infrastructure
     "#);

@@ -133,7 +133,7 @@ fn faults_help() -> String {
     let example: String = wfe_sim::FAULTS_EXAMPLE.lines().map(|line| format!("\n  {line}")).collect();
     format!(
         "Faults that the simulated world has, as a YAML file with a list. Times are seconds since the run began; machines \
-         count from i-0001, joins, loaders and calls from 1:\n{example}"
+         count from i-0001, joins, loaders and calls from 1. The run and its report say which never struck:\n{example}"
     )
 }
 

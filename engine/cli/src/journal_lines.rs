@@ -43,6 +43,7 @@ pub fn line(entry: &Entry) -> Option<String> {
             let reason = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
             format!("{kind} {id} {}{reason}", state.word())
         }
+        Event::Noticed { notice } => format!("notice: {notice}"),
         Event::RunEnded { verdict, .. } => format!("verdict: {}", verdict.word()),
         Event::CallIntended(_) | Event::Audited { .. } => return None,
     };

@@ -38,6 +38,11 @@ pub trait Backend: Send + Sync {
     /// Writes on machines that stay after the run when they are not wanted any more, RFC 3339; none takes it away again.
     fn keep<'a>(&'a self, machines: &'a [String], until: Option<&'a str>) -> BoxFuture<'a, Result<(), CallError>>;
 
+    /// What readers of the results should know, once the run is over and before it is closed.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Ends everything that lives in this process alone, such as load threads; recorded intervals are complete when it
     /// answers. Machines are not touched: the engine gives them back by [`Call::MachinesTerminate`].
     fn close<'a>(&'a self) -> BoxFuture<'a, Result<(), CallError>>;

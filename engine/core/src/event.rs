@@ -138,6 +138,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires: Option<String>,
     },
+    /// Readers of the results should know something.
+    Noticed {
+        /// What, for people.
+        notice: String,
+    },
     /// The run is over. Only clean-up or the retry of a step comes after it.
     RunEnded {
         /// How.

@@ -185,6 +185,7 @@ impl Ledger {
             | Event::StepSkipped { .. }
             | Event::CancelRequested { .. }
             | Event::FinallyStarted
+            | Event::Noticed { .. }
             | Event::RunEnded { .. } => {}
         }
     }

@@ -169,7 +169,7 @@ impl Document {
             cost_usd: state.ledger.cost_usd(duration_ms),
             machine_hours: machine_hours(state, duration_ms),
             sections: state.sections.as_ref().map(|asked| asked.sections.clone()),
-            notices: Vec::new(),
+            notices: state.notices.clone(),
             windows,
         }
     }

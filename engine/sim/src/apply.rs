@@ -126,7 +126,7 @@ impl World {
         let first = cluster.nodes.len();
         let members = cluster.nodes.iter().filter(|node| node.state == NodeState::Up).count() as f64;
         let c = cluster.database.constants.clone();
-        let number = self.operations.iter().filter(|op| op.id.starts_with("join-")).count() as u32 + 1;
+        let number = self.joins() + 1;
         let hopeless = self.faults.join_fails(number) || cluster.pressure * members > c.pressure_limit;
         let nodes = self.new_nodes(&join.machines, first)?;
         let numbers: Vec<usize> = (first..first + nodes.len()).collect();
@@ -141,6 +141,11 @@ impl World {
                 false => Work::Join { nodes: numbers, left_s: c.join_s, all_s: c.join_s },
             },
         ))
+    }
+
+    /// How many joins began.
+    pub(crate) fn joins(&self) -> u32 {
+        self.operations.iter().filter(|op| op.id.starts_with("join-")).count() as u32
     }
 
     fn begin(&mut self, kind: &str, work: Work) -> String {

@@ -1,6 +1,9 @@
 //! Faults that a rehearsal injects.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use wfe_core::call::class_of;
 use wfe_core::{CallError, Millis};
 
@@ -47,6 +50,21 @@ pub enum Fault {
     AppliedTwice(NthCall),
     /// The provider lists machines some time after it made them.
     ListedLate(ListedLate),
+}
+
+/// As a file has it.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind_and_rest = serde_json::to_value(self).unwrap_or_default();
+        let shown = kind_and_rest.as_object().into_iter().flatten().map(|(kind, rest)| {
+            let rest = rest.as_object().into_iter().flatten().map(|(key, value)| match value {
+                Value::String(text) => format!("{key}: {text}"),
+                other => format!("{key}: {}", other.as_f64().map_or(other.to_string(), |number| number.to_string())),
+            });
+            format!("{kind}: {{ {} }}", rest.collect::<Vec<_>>().join(", "))
+        });
+        f.write_str(&shown.collect::<String>())
+    }
 }
 
 /// The greatest time or amount, seconds or what else it counts: a rehearsal that waits for it has to end.

@@ -1,5 +1,7 @@
 //! The simulated cloud: machines, from the request until they are given back.
 
+use std::collections::BTreeSet;
+
 use wfe_core::backend::Found;
 use wfe_core::capability::cloud::{self, MachineType};
 use wfe_core::error::kind;
@@ -21,6 +23,8 @@ const LOADER: &str = "loader";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fleet {
     machines: Vec<Machine>,
+    /// The types of which there were none when they were asked for.
+    refused: BTreeSet<String>,
 }
 
 /// One machine.
@@ -102,6 +106,7 @@ impl Fleet {
             return Err(CallError::request("bad-request", message));
         }
         if faults.no_capacity(&request.machine_type) {
+            self.refused.insert(request.machine_type.clone());
             let message =
                 format!("no capacity for {} x {}: try another type or later", request.count, request.machine_type);
             return Err(CallError {
@@ -143,6 +148,27 @@ impl Fleet {
             runs_at: now + (hardware.boot_s * scatter * 1000.0) as Millis,
             terminated_at: None,
         }
+    }
+
+    /// Whether nothing was made.
+    pub fn is_empty(&self) -> bool {
+        self.machines.is_empty()
+    }
+
+    /// Whether that machine was made.
+    pub fn was_made(&self, id: &str) -> bool {
+        self.machines.iter().any(|machine| machine.id == id)
+    }
+
+    /// Whether that machine was lost until now, before it was given back.
+    pub fn was_lost(&self, id: &str, now: Millis) -> bool {
+        let lost = |machine: &Machine, at: Millis| at <= now && machine.terminated_at.is_none_or(|end| at < end);
+        self.machines.iter().any(|machine| machine.id == id && machine.lost_at.is_some_and(|at| lost(machine, at)))
+    }
+
+    /// Whether there was no machine of that type when somebody asked for one.
+    pub fn was_refused(&self, machine_type: &str) -> bool {
+        self.refused.contains(machine_type)
     }
 
     /// Gives machines back; answers those that went away just now.

@@ -92,6 +92,7 @@ mod record;
 mod sim;
 mod stages;
 mod stream;
+mod struck;
 mod tablets;
 mod visits;
 mod world;

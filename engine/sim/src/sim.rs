@@ -189,6 +189,10 @@ impl Backend for Sim {
         async move { drop(self.look(|_, _| ())) }.boxed()
     }
 
+    fn notices(&self) -> Vec<String> {
+        self.lock().as_ref().map(|opened| opened.world.idle_faults()).unwrap_or_default()
+    }
+
     fn close<'a>(&'a self) -> BoxFuture<'a, Result<(), CallError>> {
         async move {
             self.end();

@@ -190,6 +190,48 @@ fn a_run_that_is_over_is_not_cancelled() {
     "#);
 }
 
+/// A rehearsed fault that never struck has rehearsed nothing, which must not look like a test that was passed.
+#[test]
+fn faults_that_never_strike_are_told() {
+    let _named = named();
+    let place = Place::quick();
+    let faults = "\
+- machine-lost: { machine: i-0099, at: 60 }
+- machine-lost: { machine: i-0001, at: 36000 }
+- machine-lost: { machine: i-0004, at: 202 }
+- loader-lost: { load: trafic, loader: 1, at: 60 }
+- loader-lost: { load: traffic, loader: 2, at: 60 }
+- capacity: { machine-type: i4i.metal }
+- join-fails: { join: 1 }
+- active-reads: { node: node-9, at: 150, seconds: 1, most: 94, each-ms: 0.3 }
+- active-reads: { node: node-1, at: 150, seconds: 1, most: 94, each-ms: 0.3 }
+- terminate-fails: { machine: i-0005 }
+- answer-lost: { call: cluster/cluster.create, number: 2 }
+- answer-late: { call: cluster/cluster.create, number: 1, seconds: 1 }
+- applied-twice: { call: cloud/machines.create, number: 3 }
+- listed-late: { seconds: 1 }
+";
+    place.write("faults.yaml", faults);
+    let output = place.wfe(&["run", "quick.yaml", "--faults", "faults.yaml"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let told: Vec<&str> = said.lines().filter(|line| line.contains("never struck")).collect();
+    assert_snapshot!(told.join("\n"), @"
+    0:03:26  notice: fault 1 never struck: machine-lost: { machine: i-0099, at: 60 }
+    0:03:26  notice: fault 2 never struck: machine-lost: { machine: i-0001, at: 36000 }
+    0:03:26  notice: fault 4 never struck: loader-lost: { load: trafic, loader: 1, at: 60 }
+    0:03:26  notice: fault 5 never struck: loader-lost: { load: traffic, loader: 2, at: 60 }
+    0:03:26  notice: fault 6 never struck: capacity: { machine-type: i4i.metal }
+    0:03:26  notice: fault 7 never struck: join-fails: { join: 1 }
+    0:03:26  notice: fault 8 never struck: active-reads: { node: node-9, at: 150, seconds: 1, most: 94, each-ms: 0.3 }
+    0:03:26  notice: fault 10 never struck: terminate-fails: { machine: i-0005 }
+    0:03:26  notice: fault 11 never struck: answer-lost: { call: cluster/cluster.create, number: 2 }
+    0:03:26  notice: fault 13 never struck: applied-twice: { call: cloud/machines.create, number: 3 }
+    ");
+    place.wfe(&["report"]).output().unwrap();
+    let report = fs::read_to_string(place.runs()[0].join("report.md")).unwrap();
+    assert_eq!(report.matches("never struck").count(), told.len());
+}
+
 /// The cloud made the machines and its answer was lost: they carry the run's tag and the call's key.
 #[test]
 fn machines_whose_answer_was_lost_are_given_back() {

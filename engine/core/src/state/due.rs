@@ -45,6 +45,7 @@ impl Due {
             | Event::CallAnswered { .. }
             | Event::LimitChecked { .. }
             | Event::Audited { .. }
+            | Event::Noticed { .. }
             | Event::ResourceSettled { .. } => {}
             Event::RunStarted(_)
             | Event::RunResumed { .. }

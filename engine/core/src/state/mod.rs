@@ -45,6 +45,8 @@ pub struct RunState {
     pub sections: Option<Sections>,
     /// What was told for readers alone.
     pub told: Told,
+    /// What readers of the results should know.
+    pub notices: Vec<String>,
     /// What the run made.
     pub ledger: Ledger,
     /// Why it should end early, if somebody asked for that.
@@ -150,6 +152,7 @@ impl RunState {
             limits: Vec::new(),
             disk: Vec::new(),
             sections: None,
+            notices: Vec::new(),
             told: Told::default(),
             ledger: Ledger::of(&started.run),
             cancelled: None,
@@ -222,6 +225,8 @@ impl RunState {
             }
             Event::RunResumed { .. } => self.resumed += 1,
             Event::RetryRequested { step } => self.retry(at, step),
+            // A process that died after it said so says it again.
+            Event::Noticed { notice } if !self.notices.contains(notice) => self.notices.push(notice.clone()),
             Event::RunEnded { verdict, reasons, wall_s } => {
                 self.ended = Some(Ended { at, verdict: *verdict, reasons: reasons.clone(), wall_s: *wall_s });
             }
@@ -229,6 +234,7 @@ impl RunState {
             | Event::CancelRequested { .. }
             | Event::CallIntended(_)
             | Event::Audited { .. }
+            | Event::Noticed { .. }
             | Event::ResourceSettled { .. } => {}
         }
     }

@@ -45,6 +45,7 @@ impl RunState {
             state.skipped = None;
             state.stop_requested = None;
         }
+        self.notices.clear();
         (self.ended, self.cancelled, self.finally_since, self.broken) = (None, None, None, false);
         self.deadline_ms = self.started.deadline_ms.map(|deadline| at.saturating_add(deadline));
     }

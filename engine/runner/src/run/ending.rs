@@ -29,6 +29,9 @@ impl Run {
             Some(keep_ms) => services.keep(keep_ms).await?,
             None => services.give_back().await?,
         }
+        for notice in services.backend.notices() {
+            services.recorder.record(Event::Noticed { notice })?;
+        }
         let closed = services.backend.close().await;
         services.settle_loads(closed.is_ok())?;
         let mut troubles = Vec::from_iter(services.recording.broken());
