@@ -101,9 +101,10 @@ const POLL: Duration = Duration::seconds(60.0);
 const GRACE: Duration = Duration::seconds(10.0);
 /// The state of a node that does not answer.
 const DOWN: &str = "down";
-/// How often it is looked at until its first operations have ended, and how many times.
+/// How often it is looked at until its first operations have ended, at least, and how many times.
 const FIRST_POLL: Duration = Duration::seconds(2.0);
 const FIRST_POLLS: u32 = 15;
+const LONGEST_POLL: Duration = Duration::seconds(86_400.0);
 
 fn check(p: &Parameters, check: &mut Check) {
     if p.mix.read + p.mix.write <= 0.0 {
@@ -113,8 +114,9 @@ fn check(p: &Parameters, check: &mut Check) {
 
 fn run(p: Parameters) -> Result<Outputs> {
     let tolerant = p.tolerate_lost_nodes;
+    let rate = p.rate;
     let load = loads::start(&spec(p)?)?;
-    let mut stop = wait_for_operations(&load)?;
+    let mut stop = wait_for_operations(&load, rate)?;
     step::ready();
     let members = up();
     while !stop {
@@ -169,17 +171,24 @@ fn down(members: &[String]) -> Option<Node> {
 }
 
 /// A load that has not done anything is not ready. True when the step is asked to stop meanwhile.
-fn wait_for_operations(load: &Load) -> Result<bool> {
+fn wait_for_operations(load: &Load, rate: Option<Rate>) -> Result<bool> {
+    let poll = first_poll(rate);
     for _ in 0..FIRST_POLLS {
-        let stop = step::wait_stop(FIRST_POLL);
+        let stop = step::wait_stop(poll);
         if stop || succeeded(&alive(load.status()?)?) > 0 {
             return Ok(stop);
         }
     }
-    let waited = Duration(FIRST_POLL.0 * f64::from(FIRST_POLLS));
+    let waited = Duration(poll.0 * f64::from(FIRST_POLLS));
     let status = load.status()?;
     let message = format!("{} had no operation answered in its first {waited}: {}", load.name(), doing(&status));
     Err(Error::product("no-operations", message))
+}
+
+/// In all first polls together three operations are due.
+fn first_poll(rate: Option<Rate>) -> Duration {
+    let due = rate.map_or(0.0, |rate| 3.0 / rate.0 / f64::from(FIRST_POLLS));
+    Duration(due.clamp(FIRST_POLL.0, LONGEST_POLL.0))
 }
 
 /// The status, when the load still runs.
@@ -250,6 +259,14 @@ mod tests {
         };
         assert!(said(0.0, 1.0).is_empty() && said(3.0, 0.5).is_empty());
         assert_eq!(said(0.0, 0.0), ["/mix"]);
+    }
+
+    #[test]
+    fn a_slow_load_has_time_to_begin() {
+        assert_eq!(first_poll(None), FIRST_POLL);
+        assert_eq!(first_poll(Some(Rate(5_000.0))), FIRST_POLL);
+        assert_eq!(first_poll(Some(Rate(1.0 / 3_600.0))).0.round(), 720.0);
+        assert_eq!(first_poll(Some(Rate(1e-12))), LONGEST_POLL);
     }
 
     #[test]

@@ -76,7 +76,14 @@ impl fmt::Display for Duration {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/s", self.0.round())
+        // Two digits that say something: `0.00028/s` is one operation an hour.
+        let mut decimals = 0;
+        let mut digits = self.0.abs();
+        while digits > 0.0 && digits < 9.95 && digits.fract() != 0.0 && decimals < 12 {
+            decimals += 1;
+            digits *= 10.0;
+        }
+        write!(f, "{:.decimals$}/s", self.0)
     }
 }
 
@@ -156,6 +163,8 @@ mod tests {
         assert_eq!(Bytes(1536.0).to_string(), "1.5 KiB");
         assert_eq!(Bytes(436.0 * 1024f64.powi(3)).to_string(), "436 GiB");
         assert_eq!(Percent(89.96).to_string(), "90 %");
+        let rates = [0.0, 1.0 / 3600.0, 0.5, 3.29, 9.96, 5000.4];
+        assert_eq!(rates.map(|rate| Rate(rate).to_string()), ["0/s", "0.00028/s", "0.5/s", "3.3/s", "10/s", "5000/s"]);
     }
 
     #[test]

@@ -32,8 +32,6 @@ pub struct Distribution {
 pub(super) struct Source<'a> {
     load: &'a str,
     loader: &'a str,
-    /// Everything that it recorded.
-    all: &'a [Interval],
     coverage: Coverage,
     /// The intervals that are counted.
     pub(super) counted: Vec<&'a Interval>,
@@ -128,19 +126,17 @@ impl Recording {
 
     fn missing(&self, sources: &[Source], (from_ms, to_ms): (Millis, Millis), nothing: bool) -> Vec<String> {
         let gap = |source: &Source, &(from, to): &(Millis, Millis)| {
-            let (name, span) = (self.name(source), format!("from {} to {}", seconds(from), seconds(to)));
-            match between(source.all, from, to) {
-                [first, ..] if source.counted.is_empty() && (from, to) == (from_ms, to_ms) => {
-                    let interval = seconds(first.to_ms - first.from_ms);
-                    format!("{name}: no whole interval lies {span}: one is {interval} long, measure two at least")
-                }
-                _ => format!("{name}: nothing {span}"),
-            }
+            format!("{}: nothing from {} to {}", self.name(source), seconds(from), seconds(to))
         };
         let mut missing: Vec<_> =
             sources.iter().flat_map(|source| source.coverage.gaps.iter().map(move |span| gap(source, span))).collect();
-        if missing.is_empty() && nothing {
-            missing.push(format!("no load was recorded from {} to {}", seconds(from_ms), seconds(to_ms)));
+        let interval_ms = self.interval_ms(from_ms, to_ms);
+        let cut = interval_ms > 0 && sources.iter().all(|source| source.coverage.warm_up_ms == 0);
+        let window = || format!("from {} to {}", seconds(from_ms), seconds(to_ms));
+        if nothing && cut && (missing.is_empty() || to_ms - from_ms < 2 * interval_ms) {
+            missing.insert(0, format!("no whole interval of a load lies {}: measure for longer", window()));
+        } else if nothing && missing.is_empty() {
+            missing.push(format!("no load was recorded {}", window()));
         }
         missing
     }
@@ -180,7 +176,6 @@ fn source<'a>(
     Source {
         load,
         loader,
-        all,
         coverage: Coverage::of(spans, from_ms, to_ms),
         counted: overlapping.iter().filter(inside).collect(),
     }

@@ -44,6 +44,23 @@ fn a_gap_names_loader_and_seconds() {
 }
 
 #[test]
+fn a_window_without_a_whole_interval_says_so() {
+    let recording = recording(steady(100));
+    let expected = "no whole interval of a load lies from 5 s to 16 s: measure for longer";
+    assert_eq!(recording.measure(5_000, 16_000, None).missing[0], expected);
+    assert_eq!(recording.measure(205_000, 216_000, None).missing, ["no load was recorded from 205 s to 216 s"]);
+    assert!(recording.measure(5_000, 25_000, None).complete, "two intervals hold a whole one");
+}
+
+#[test]
+fn a_piece_in_which_nothing_was_recorded_has_no_rate() {
+    let cut = |i: &Interval| !(120_000..180_000).contains(&i.from_ms);
+    let measurement = recording(steady(600).into_iter().filter(cut)).measure(0, 600_000, None);
+    let rates: Vec<_> = read(&measurement).intervals.iter().map(|piece| piece.rate).collect();
+    assert_eq!(rates[1..4], [Some(20.0), None, Some(20.0)]);
+}
+
+#[test]
 fn a_loader_that_is_absent_from_the_window_is_missing() {
     let cut = |i: &Interval| i.loader == "loader-1" || i.from_ms >= 300_000;
     let measurement = recording(steady(600).into_iter().filter(cut)).measure(0, 100_000, None);
