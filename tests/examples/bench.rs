@@ -1,4 +1,4 @@
-//! What a rehearsal, a step and a journaled call cost on this machine: `cargo xtask bench`.
+//! What a rehearsal, a step and a journaled call cost on this machine, and what memory a long run takes: `cargo xtask bench`.
 
 use std::fs;
 use std::path::Path;
@@ -20,6 +20,7 @@ const DURABLE: (u32, u32) = (1_000, 50);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     rehearsals()?;
+    memory()?;
     calls()?;
     steps()?;
     durable_steps()?;
@@ -42,6 +43,32 @@ fn rehearsals() -> Result<(), Box<dyn std::error::Error>> {
     let process = median(5, || whole_process(&["run", &workflow.to_string_lossy()], runs.path()));
     tell("the same as a process, with its reports", millis(process), "ms");
     Ok(())
+}
+
+/// The most memory that a process takes for runs of a day and of five.
+fn memory() -> Result<(), Box<dyn std::error::Error>> {
+    let workflow = repository().join("workflows/elasticity.yaml");
+    let runs = tempfile::tempdir()?;
+    for hours in [24, 120] {
+        let steady = format!("steady={hours}h");
+        let mut long = wfe();
+        long.args(["run", &workflow.to_string_lossy(), "--set", &steady]).current_dir(runs.path());
+        let mut process = long.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let status = format!("/proc/{}/status", process.id());
+        let mut most = 0.0;
+        while process.try_wait()?.is_none() {
+            most = f64::max(most, peak_mib(&fs::read_to_string(&status).unwrap_or_default()));
+            std::thread::yield_now();
+        }
+        tell(&format!("memory of a rehearsal of elasticity with {hours} h"), most, "MiB");
+    }
+    Ok(())
+}
+
+/// The peak of a process's memory in what Linux says of it.
+fn peak_mib(status: &str) -> f64 {
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|kib| kib.trim().trim_end_matches(" kB").parse().ok()).map_or(0.0, |kib: f64| kib / 1024.0)
 }
 
 /// A journaled call, and the resume of a run that made many.

@@ -1,12 +1,12 @@
 //! The files of a run directory: what is read for a report, and what is written.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use wfe_core::capability::load::loader_name;
-use wfe_core::hlog::{self, Header};
+use wfe_core::hlog::{self, Logs};
 use wfe_core::measure::Recording;
 use wfe_core::state::RunState;
 
@@ -27,8 +27,13 @@ pub struct LoadedRun {
 /// Reads a run directory's logs and telemetry. What is damaged or missing becomes a notice, never an error: the run's
 /// state tells which loads ran.
 pub fn load_run(directory: &Path, state: &RunState) -> LoadedRun {
-    let mut run = LoadedRun::default();
-    let mut files: Vec<_> = match fs::read_dir(directory.join("hdr")) {
+    let logs = directory.join("hdr");
+    let open = {
+        let logs = logs.clone();
+        move |load: &str, loader: &str| File::open(logs.join(hlog::file_name(load, loader)))
+    };
+    let mut run = LoadedRun { recording: Recording::over(Logs(open), Recording::ROOM), ..LoadedRun::default() };
+    let mut files: Vec<_> = match fs::read_dir(logs) {
         Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
         Err(_) => Vec::new(),
     };
@@ -59,19 +64,19 @@ impl LoadedRun {
         ran.retain(|(load, loader)| !self.recording.knows(load, loader));
         for (load, loader) in ran {
             self.recording.expect_loader(&load, &loader);
-            let log = Header { load, loader, base_s: 0.0 }.file_name();
+            let log = hlog::file_name(&load, &loader);
             self.notices.push(format!("{log} is missing: what this loader recorded is missing data"));
         }
     }
 
     fn load_log(&mut self, file: &Path) {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let text = match fs::read(file) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        let mut refused = 0;
+        let push = |interval| refused += usize::from(!self.recording.push(interval));
+        let log = match File::open(file).and_then(|file| hlog::read(BufReader::new(file), push)) {
+            Ok(log) => log,
             Err(error) => return self.notices.push(format!("{name} cannot be read: {error}")),
         };
-        let mut refused = 0;
-        let log = hlog::read(&text, |interval| refused += usize::from(!self.recording.push(interval)));
         match &log.header {
             Some(header) => self.recording.expect_loader(&header.load, &header.loader),
             None => self.notices.push(format!("{name} does not name its load and loader")),

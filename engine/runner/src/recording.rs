@@ -1,14 +1,14 @@
-//! Takes recorded load from the backend: into memory for questions about windows, into HDR logs for ever.
+//! Takes recorded load from the backend into HDR logs, and answers questions about windows of it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wfe_core::Millis;
 use wfe_core::backend::IntervalSink;
-use wfe_core::hlog::{self, Header};
+use wfe_core::hlog::{self, Header, Logs};
 use wfe_core::measure::{Interval, Measurement, Recording};
 
 /// Name of the directory of HDR logs in a run's directory.
@@ -40,7 +40,8 @@ impl LoadRecording {
             fs::rename(&directory, &aside)?;
         }
         remove(&directory)?;
-        Self::over(directory, base_s, Recording::default())
+        let recording = recording(&directory);
+        Self::over(directory, base_s, recording)
     }
 
     /// Forgets the logs that were put aside when the backend has told everything again, and takes them back otherwise.
@@ -92,16 +93,19 @@ impl LoadRecording {
 }
 
 impl Inner {
-    /// Records an interval in memory and in its log. One that overlaps another is left out of both.
+    /// Records an interval in its log and in memory. One that overlaps another is left out of both.
     fn take(&mut self, directory: &Path, base_s: f64, interval: Interval) -> io::Result<()> {
         if !self.recording.fits(&interval) {
             return Ok(());
         }
         let names = (interval.load.clone(), interval.loader.clone());
         let lines = self.writer.lines(&interval);
+        let written = self.log(directory, base_s, names).and_then(|mut file| file.write_all(lines.as_bytes()));
+        if written.is_err() {
+            self.recording.keep();
+        }
         self.recording.push(interval);
-        let mut file = self.log(directory, base_s, names)?;
-        file.write_all(lines.as_bytes())
+        written
     }
 
     /// Keeps the first failure to write.
@@ -115,7 +119,8 @@ impl Inner {
     fn log(&mut self, directory: &Path, base_s: f64, names: (String, String)) -> io::Result<&File> {
         if !self.files.contains_key(&names) {
             let header = Header { load: names.0.clone(), loader: names.1.clone(), base_s };
-            let mut file = OpenOptions::new().create(true).append(true).open(directory.join(header.file_name()))?;
+            let path = directory.join(hlog::file_name(&names.0, &names.1));
+            let mut file = OpenOptions::new().create(true).append(true).open(path)?;
             if file.metadata()?.len() == 0 {
                 file.write_all(header.lines().as_bytes())?;
             }
@@ -123,6 +128,13 @@ impl Inner {
         }
         Ok(&self.files[&names])
     }
+}
+
+/// An empty recording whose older intervals are read again from the logs of a directory.
+fn recording(directory: &Path) -> Recording {
+    let directory = directory.to_owned();
+    let open = move |load: &str, loader: &str| File::open(directory.join(hlog::file_name(load, loader)));
+    Recording::over(Logs(open), Recording::ROOM)
 }
 
 fn remove(directory: &Path) -> io::Result<()> {
@@ -134,14 +146,15 @@ fn remove(directory: &Path) -> io::Result<()> {
 
 /// Reads all logs of a run and cuts each where its last whole interval ends.
 fn read_logs(run: &Path) -> io::Result<(Recording, Vec<String>)> {
-    let (mut recording, mut notices) = (Recording::default(), Vec::new());
-    for path in logs(&run.join(DIRECTORY))? {
-        let text = fs::read(&path)?;
-        let log = hlog::read(&String::from_utf8_lossy(&text), |interval| {
+    let directory = run.join(DIRECTORY);
+    let (mut recording, mut notices) = (recording(&directory), Vec::new());
+    for path in logs(&directory)? {
+        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let log = hlog::read(BufReader::new(&file), |interval| {
             recording.push(interval);
-        });
+        })?;
         log.header.iter().for_each(|header| recording.expect_loader(&header.load, &header.loader));
-        OpenOptions::new().write(true).open(&path)?.set_len(log.good_bytes.min(text.len() as u64))?;
+        file.set_len(log.good_bytes)?;
         let damage = log.damage.iter().map(|damage| format!("line {}: {}", damage.line, damage.problem));
         notices.extend(log.notice.into_iter().chain(damage).map(|text| format!("{}: {text}", path.display())));
     }

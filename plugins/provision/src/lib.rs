@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wfe_sdk::check::Check;
 use wfe_sdk::machines::Request;
-use wfe_sdk::{Database, Duration, MachineType, Result, cluster, log, machines, step};
+use wfe_sdk::{Database, Duration, MachineType, Result, clock, cluster, log, machines, step};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -92,10 +92,28 @@ fn provision(p: Parameters) -> Result<Outputs> {
     step::phase("cluster");
     let ids: Vec<_> = nodes.iter().map(|machine| machine.id.clone()).collect();
     step::progress(None, format!("starting {} on {} machines", p.database, ids.len()));
-    cluster::create(&p.database.0, &ids)?.wait(None).map_err(|e| e.context("the cluster was not formed"))?;
+    form(&p.database.0, &ids)?;
     members::check(&nodes, &cluster::nodes()?)?;
     log::info(format!("{} runs on {} nodes", p.database, ids.len()));
     Ok(Outputs { nodes: ids.len(), machines: ids, loaders: loaders.len(), database: p.database.0 })
+}
+
+/// The longest wait for nodes that an earlier attempt told to form a cluster.
+const PATIENCE: Duration = Duration::seconds(900.0);
+/// The pause between two looks at them.
+const LOOK: Duration = Duration::seconds(5.0);
+
+/// Forms a cluster of machines. Where an earlier attempt began to, whose answer may be lost, the topology says when that
+/// is over.
+fn form(database: &str, machines: &[String]) -> Result<()> {
+    if step::info().number > 1 && cluster::nodes().is_ok_and(|nodes| members::are(machines, &nodes)) {
+        let end = clock::now().0 + PATIENCE.0;
+        while clock::now().0 < end && members::forming(&cluster::nodes()?) {
+            clock::sleep(LOOK);
+        }
+        return Ok(());
+    }
+    cluster::create(database, machines)?.wait(None).map_err(|e| e.context("the cluster was not formed"))
 }
 
 const DATABASE: &str = "database";

@@ -26,6 +26,17 @@ pub fn check(machines: &[Machine], nodes: &[Node]) -> Result<()> {
     }
 }
 
+/// Whether the nodes are those of these machines and of no others, and one of them at least is not down.
+pub fn are(machines: &[String], nodes: &[Node]) -> bool {
+    let of = |machine: &String| nodes.iter().any(|node| node.machine == *machine);
+    nodes.len() == machines.len() && machines.iter().all(of) && nodes.iter().any(|node| node.state != "down")
+}
+
+/// Whether a node is still on its way into the cluster, and none is down.
+pub fn forming(nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| node.state == "joining") && nodes.iter().all(|node| node.state != "down")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +58,17 @@ mod tests {
             total_bytes: 1,
             signals: vec![],
         }
+    }
+
+    #[test]
+    fn what_an_earlier_attempt_began_is_known_by_its_machines() {
+        let machines = ["a".to_owned(), "b".to_owned()];
+        let (up, joining, down) = (node("a", 1, "up"), node("b", 2, "joining"), node("b", 2, "down"));
+        assert!(are(&machines, &[joining.clone(), up.clone()]) && forming(&[joining.clone(), up.clone()]));
+        assert!(are(&machines, &[up.clone(), down.clone()]) && !forming(&[up.clone(), down.clone()]));
+        assert!(!are(&machines, &[up.clone()]) && !are(&machines, &[up.clone(), node("c", 3, "up")]));
+        assert!(!are(&machines, &[node("a", 1, "down"), down]), "a cluster that is down is formed anew");
+        assert!(!forming(&[up]));
     }
 
     #[test]

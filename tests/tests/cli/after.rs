@@ -253,6 +253,18 @@ fn machines_whose_answer_was_lost_are_taken_over_by_the_next_attempt() {
     assert_eq!(result["steps"][0]["attempts"], 2);
 }
 
+#[test]
+fn a_cluster_whose_answer_was_lost_is_taken_over_by_the_next_attempt() {
+    let place = Place::new();
+    place.write("faults.yaml", "- answer-lost: { call: cluster/cluster.create, number: 1 }");
+    place.write("quick.yaml", QUICK.replace("    grants:", "    retry: { attempts: 2, backoff: 10s }\n    grants:"));
+    place.stdout(&["run", "quick.yaml", "--faults", "faults.yaml"]);
+    let result = result(&place);
+    assert_eq!(result["verdict"], "pass", "{result:#}");
+    assert_eq!(result["steps"][0]["attempts"], 2);
+    assert_eq!(machines(&result), ["deleted"; 4], "the cluster of the first attempt is the run's cluster");
+}
+
 const GROWING: &str = "  grow:
     needs: [steady]
     uses: grow-cluster

@@ -7,9 +7,11 @@
 //! the interval: without it the interval was torn by a crash.
 
 mod encode;
+mod logs;
 mod read;
 
 pub use encode::Writer;
+pub use logs::Logs;
 pub use read::{Damage, Line, Log, decode_v2, read};
 
 use std::collections::BTreeMap;
@@ -31,17 +33,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// The file's name in the run directory's `hdr` folder.
-    pub fn file_name(&self) -> String {
-        let safe = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
-        let (load, loader) = (safe(&self.load), safe(&self.loader));
-        match load == self.load && loader == self.loader {
-            true => format!("{load}.{loader}.hlog"),
-            // Two names may become the same when letters are replaced: the digest tells them apart.
-            false => format!("{load}.{loader}.{}.hlog", crate::call::digest(&self.load, &self.loader.clone().into())),
-        }
-    }
-
     /// The header's lines.
     pub fn lines(&self) -> String {
         format!(
@@ -53,6 +44,18 @@ impl Header {
             one_line(&self.loader),
             base = self.base_s,
         )
+    }
+}
+
+/// The name of a loader's file in the run directory's `hdr` folder.
+pub fn file_name(load: &str, loader: &str) -> String {
+    let safe = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
+    match (safe(load), safe(loader)) {
+        (safe_load, safe_loader) if safe_load == load && safe_loader == loader => format!("{load}.{loader}.hlog"),
+        // Two names may become the same when letters are replaced: the digest tells them apart.
+        (safe_load, safe_loader) => {
+            format!("{safe_load}.{safe_loader}.{}.hlog", crate::call::digest(load, &loader.into()))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reading HDR log files, forgiving what other writers and crashes do to them.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{self, BufRead, Read};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,6 +10,7 @@ use hdrhistogram::serialization::Deserializer;
 
 use super::encode::COMPRESSED_COOKIE;
 use super::{CLOSING, Closing, Header, one_line};
+use crate::Millis;
 use crate::measure::{Counts, Histogram, Interval, Packed};
 
 /// The longest decoded histogram that is believed, bytes: the recorded ones are below 300 KB.
@@ -71,14 +72,38 @@ impl Line {
 }
 
 /// Reads a file and hands over its intervals one by one.
-pub fn read(text: &str, mut take: impl FnMut(Interval)) -> Log {
+pub fn read(mut file: impl BufRead, mut take: impl FnMut(Interval)) -> io::Result<Log> {
     let mut reader = Reader::default();
-    let mut position = 0;
-    for (number, raw) in text.split_inclusive('\n').enumerate() {
-        position += raw.len() as u64;
-        reader.line(number + 1, raw, position, &mut take);
+    while reader.next_line(&mut file, &mut take)? {}
+    Ok(reader.finish())
+}
+
+/// The intervals of a file from a place on where one begins, or the header. What is damaged is left out.
+pub(super) struct Intervals<R> {
+    file: R,
+    reader: Reader,
+}
+
+impl<R: BufRead> Intervals<R> {
+    pub(super) fn new(file: R) -> Self {
+        Self { file, reader: Reader::default() }
     }
-    reader.finish(position)
+}
+
+impl<R: BufRead> Iterator for Intervals<R> {
+    type Item = Interval;
+
+    fn next(&mut self) -> Option<Interval> {
+        let mut found = None;
+        while found.is_none() && self.reader.next_line(&mut self.file, &mut |interval| found = Some(interval)).ok()? {}
+        found
+    }
+}
+
+/// When the interval ends that a line closes; none when it closes none.
+pub(super) fn end_of_interval(raw: &[u8]) -> Option<Millis> {
+    let closing = comment(std::str::from_utf8(raw).ok()?.trim(), CLOSING)?;
+    serde_json::from_str(closing).ok().map(|closing: Closing| closing.to_ms)
 }
 
 /// What stands in the lines so far.
@@ -88,30 +113,45 @@ struct Reader {
     load: Option<String>,
     loader: Option<String>,
     base_s: f64,
+    /// The line that was read last, its number and where it ends.
+    raw: Vec<u8>,
+    number: usize,
+    position: u64,
     /// The lines of the interval that is not closed yet, and what is wrong with it.
     open: Vec<Line>,
     damage: Vec<Damage>,
 }
 
 impl Reader {
-    fn line(&mut self, number: usize, raw: &str, position: u64, take: &mut impl FnMut(Interval)) {
+    /// Answers false at the end of the file.
+    fn next_line(&mut self, file: &mut impl BufRead, take: &mut impl FnMut(Interval)) -> io::Result<bool> {
+        let mut raw = std::mem::take(&mut self.raw);
+        raw.clear();
+        let length = file.read_until(b'\n', &mut raw)?;
+        self.number += 1;
+        self.position += length as u64;
         // A line without its end was torn, even if it looks whole: more would be appended to the same line.
-        if !raw.ends_with('\n') {
-            return;
+        if raw.ends_with(b"\n") {
+            self.line(&String::from_utf8_lossy(&raw), take);
         }
-        let line = raw.trim();
+        self.raw = raw;
+        Ok(length > 0)
+    }
+
+    fn line(&mut self, line: &str, take: &mut impl FnMut(Interval)) {
+        let line = line.trim();
         if let Some(value) = comment(line, CLOSING) {
-            self.close(number, value, take);
-            self.log.good_bytes = position;
+            self.close(value, take);
+            self.log.good_bytes = self.position;
         } else if line.is_empty() || line.starts_with('#') || line.starts_with('"') {
             self.header(line);
             if self.open.is_empty() && self.damage.is_empty() {
-                self.log.good_bytes = position;
+                self.log.good_bytes = self.position;
             }
         } else {
             match Line::parse(line) {
                 Ok(parsed) => self.open.push(parsed),
-                Err(problem) => self.damage.push(Damage { line: number, problem }),
+                Err(problem) => self.damage.push(Damage { line: self.number, problem }),
             }
         }
     }
@@ -126,19 +166,19 @@ impl Reader {
         }
     }
 
-    fn close(&mut self, number: usize, closing: &str, take: &mut impl FnMut(Interval)) {
+    fn close(&mut self, closing: &str, take: &mut impl FnMut(Interval)) {
         let names = (self.load.as_deref().unwrap_or_default(), self.loader.as_deref().unwrap_or_default());
         match close(closing, std::mem::take(&mut self.open), names) {
             Ok(interval) if self.damage.is_empty() => take(interval),
             Ok(_) => {}
-            Err(problem) => self.damage.push(Damage { line: number, problem }),
+            Err(problem) => self.damage.push(Damage { line: self.number, problem }),
         }
         self.log.damage.append(&mut self.damage);
     }
 
-    fn finish(self, length: u64) -> Log {
+    fn finish(self) -> Log {
         let mut log = self.log;
-        let rest = length - log.good_bytes;
+        let rest = self.position - log.good_bytes;
         log.notice =
             (rest > 0).then(|| format!("the last {rest} bytes belong to an interval that was not finished; dropped"));
         log.header = self.load.zip(self.loader).map(|(load, loader)| Header { load, loader, base_s: self.base_s });

@@ -77,17 +77,20 @@ impl Found {
 }
 
 fn hold(limit: &Limit, recording: &Recording, measurement: &Measurement) -> LimitResult {
+    let rule = limit.rule.clone();
+    let undecided =
+        |place: String| LimitResult { rule: limit.rule.clone(), value: text::NONE.into(), holds: None, place };
     let found = match limit.any_ms {
         None => facts(limit, measurement).and_then(|facts| find(limit, &facts)).map(|found| {
             let place = format!("whole window{}", worst_piece(limit, measurement));
             (found, place)
         }),
-        Some(length_ms) => worst_stretch(limit, recording, measurement, length_ms),
+        Some(length_ms) => match worst_stretch(limit, recording, measurement, length_ms) {
+            Ok(found) => found,
+            Err(unread) => return undecided(unread),
+        },
     };
-    let rule = limit.rule.clone();
-    let Some((found, place)) = found else {
-        return LimitResult { rule, value: text::NONE.into(), holds: None, place: reason(limit, measurement) };
-    };
+    let Some((found, place)) = found else { return undecided(reason(limit, measurement)) };
     let holds = found.holds(limit.comparison);
     if let Some(why) = too_few(limit, measurement).filter(|_| holds) {
         return LimitResult { rule, value: found.text, holds: None, place: why };
@@ -197,28 +200,34 @@ fn find(limit: &Limit, facts: &Facts) -> Option<Found> {
     }
 }
 
-/// The stretch of the window in which the rule is furthest from holding.
+/// The stretch of the window in which the rule is furthest from holding. The error says what cannot be read.
 fn worst_stretch(
     limit: &Limit,
     recording: &Recording,
     measurement: &Measurement,
     length_ms: u64,
-) -> Option<(Found, String)> {
+) -> Result<Option<(Found, String)>, String> {
     let latency = matches!(limit.metric, Metric::Latency { .. });
-    let stretches = recording.stretches(&Stretches {
+    let wanted = Stretches {
         from_ms: measurement.from_ms,
         to_ms: measurement.to_ms,
         length_ms,
         operation: operation(limit),
         service: latency.then(|| is_service(limit)),
-    });
-    let found = stretches.iter().filter_map(|stretch| Some((find(limit, &stretch.into())?, stretch)));
-    let (found, stretch) = found.max_by(|(one, _), (two, _)| {
-        // The earliest of equals: `max_by` keeps the last.
-        one.excess(limit.comparison).total_cmp(&two.excess(limit.comparison)).then(std::cmp::Ordering::Greater)
+    };
+    let mut worst: Option<(Found, Stretch)> = None;
+    recording.stretches(&wanted, |stretch| {
+        let Some(found) = find(limit, &(&stretch).into()) else { return };
+        let excess = found.excess(limit.comparison);
+        // The earliest of equals.
+        if worst.as_ref().is_none_or(|(worst, _)| excess.total_cmp(&worst.excess(limit.comparison)).is_gt()) {
+            worst = Some((found, stretch));
+        }
     })?;
-    let place = format!("worst from {} to {}", clock(stretch.from_ms), clock(stretch.to_ms));
-    Some((found, place + &other_length(length_ms, stretch.to_ms - stretch.from_ms)))
+    Ok(worst.map(|(found, stretch)| {
+        let place = format!("worst from {} to {}", clock(stretch.from_ms), clock(stretch.to_ms));
+        (found, place + &other_length(length_ms, stretch.to_ms - stretch.from_ms))
+    }))
 }
 
 /// What is to be said when the stretches are not as long as the rule wants them.

@@ -65,6 +65,18 @@ impl Coverage {
     }
 }
 
+/// Ascending spans, those that follow each other or overlap as one.
+pub(super) fn union(spans: impl IntoIterator<Item = (Millis, Millis)>) -> Vec<(Millis, Millis)> {
+    let mut all: Vec<(Millis, Millis)> = Vec::new();
+    for (from, to) in spans {
+        match all.last_mut().filter(|last| last.1 >= from) {
+            Some(last) => last.1 = last.1.max(to),
+            None => all.push((from, to)),
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,8 @@ mod coverage;
 mod packed;
 mod place;
 mod recording;
+mod runs;
+mod source;
 mod stretch;
 mod sums;
 mod tally;
@@ -22,7 +24,7 @@ mod window;
 
 pub use coverage::Coverage;
 pub use packed::Packed;
-pub use recording::Recording;
+pub use recording::{Archive, Recording};
 pub use stretch::{Stretch, Stretches};
 pub use sums::Sums;
 pub use tally::{Tally, ms};
@@ -66,6 +68,16 @@ pub struct Interval {
     pub asked_rate: Option<f64>,
     /// What was done, by kind of operation: `read`, `write`.
     pub operations: BTreeMap<String, Counts>,
+}
+
+impl Interval {
+    /// Bytes that it takes in memory, about.
+    pub fn bytes(&self) -> usize {
+        let counts = self.operations.values();
+        let packed =
+            counts.flat_map(|counts| [&counts.response, &counts.service].into_iter().chain(counts.errors.values()));
+        size_of::<Self>() + 2 * size_of::<Counts>() * self.operations.len() + packed.map(Packed::bytes).sum::<usize>()
+    }
 }
 
 /// What one kind of operation did in one interval.

@@ -39,6 +39,11 @@ impl Packed {
         if self.end == 0 { 0 } else { highest_at(self.end - 1) }
     }
 
+    /// Bytes that its numbers take.
+    pub(super) fn bytes(&self) -> usize {
+        self.numbers.len()
+    }
+
     /// The place after the last that counts; 0 when none does.
     pub(super) fn end(&self) -> usize {
         self.end

@@ -1,6 +1,10 @@
 //! Every stretch of a given length inside a window, sliding by one interval.
 
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
 use super::recording::Recording;
+use super::source::{Reel, Source};
 use super::sums::Sums;
 use super::{Counts, Interval, Percentiles};
 use crate::Millis;
@@ -39,71 +43,92 @@ pub struct Stretches<'a> {
     pub service: Option<bool>,
 }
 
-/// One kind of operation in one counted interval.
-struct Part<'a> {
-    loader: usize,
-    interval: &'a Interval,
-    counts: &'a Counts,
+/// The stretch that slides: the intervals of one loader that are inside.
+struct Inside<'a> {
+    source: &'a Source<'a>,
+    /// Those that are not inside yet.
+    coming: Reel<'a>,
+    intervals: VecDeque<Cow<'a, Interval>>,
+    /// The number of its first kind of operation: each kind of each loader has one.
+    number: usize,
 }
 
 impl Recording {
-    /// The stretches, in order. Each holds the counted intervals that lie wholly inside it.
-    pub fn stretches(&self, wanted: &Stretches) -> Vec<Stretch> {
-        let parts = self.parts(wanted);
-        let Some(first) = parts.iter().map(|part| part.interval.from_ms).min() else { return Vec::new() };
-        let last = parts.iter().map(|part| part.interval.to_ms).max().unwrap_or(first);
-        let step = parts.iter().map(|part| part.interval.to_ms - part.interval.from_ms).max().unwrap_or(1).max(1);
+    /// Hands over the stretches, in order. Each holds the counted intervals that lie wholly inside it. The error says, for
+    /// people, what cannot be read.
+    pub fn stretches(&self, wanted: &Stretches, mut take: impl FnMut(Stretch)) -> Result<(), String> {
+        let sources = self.sources(wanted.from_ms, wanted.to_ms, &mut Vec::new());
+        let is_wanted = |name: &str| wanted.operation.is_none_or(|wanted| wanted == name);
+        let kinds: Vec<&str> = self.operations().into_iter().filter(|name| is_wanted(name)).collect();
+        let spans = || {
+            let all = sources.iter().flat_map(Source::spans);
+            all.filter(|span| span.operations.iter().any(|name| is_wanted(name)))
+        };
+        let Some(first) = spans().map(|span| span.from_ms).min() else { return Ok(()) };
+        let last = spans().map(|span| span.to_ms).max().unwrap_or(first);
+        let step = spans().map(|span| span.to_ms - span.from_ms).max().unwrap_or(1).max(1);
         let length = wanted.length_ms.clamp(step, (last - first).max(step));
-        slide(&parts, wanted, (first, last), (length, step))
+        let starts = (first..).step_by(step as usize).take_while(|start| start + length <= last);
+        let mut sums = Sums::new(wanted.service == Some(false), wanted.service == Some(true));
+        let mut loaders = Inside::all(&sources, kinds.len());
+        for start in starts {
+            for loader in &mut loaders {
+                let entered = loader.enter(start + length, &kinds, &mut sums);
+                entered.map_err(|span| self.unread(loader.source, span))?;
+                loader.leave(start, &kinds, &mut sums);
+            }
+            let counts = loaders.iter().flat_map(|loader| loader.counts(&kinds));
+            take(stretch((start, start + length), &sums, max_ns(counts, wanted.service == Some(true))));
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Inside<'a> {
+    fn all(sources: &'a [Source<'a>], kinds: usize) -> Vec<Self> {
+        let one = |(number, source): (usize, &'a Source<'a>)| Self {
+            source,
+            coming: source.counted(),
+            intervals: VecDeque::new(),
+            number: number * kinds,
+        };
+        sources.iter().enumerate().map(one).collect()
     }
 
-    /// The counted intervals of the wanted operations, by loader and kind, each with a number of its own.
-    fn parts(&self, wanted: &Stretches) -> Vec<Part<'_>> {
-        let mut parts = Vec::new();
-        let mut loader = 0;
-        for source in self.sources(wanted.from_ms, wanted.to_ms, &mut Vec::new()) {
-            for name in self.operations().into_iter().filter(|name| wanted.operation.is_none_or(|w| w == *name)) {
-                let done =
-                    source.counted.iter().filter_map(|interval| Some((*interval, interval.operations.get(name)?)));
-                parts.extend(done.map(|(interval, counts)| Part { loader, interval, counts }));
-                loader += 1;
+    /// Lets in what ends by that moment; the error is the span of an interval that cannot be read.
+    fn enter(&mut self, end_ms: Millis, kinds: &[&str], sums: &mut Sums) -> Result<(), (Millis, Millis)> {
+        while let Some(next) = self.coming.next_if(|next| next.to_ms <= end_ms) {
+            let interval = next.interval.ok_or((next.from_ms, next.to_ms))?;
+            for (kind, counts) in of_kinds(&interval, kinds) {
+                sums.add(self.number + kind, &interval, Some(counts));
+            }
+            self.intervals.push_back(interval);
+        }
+        Ok(())
+    }
+
+    /// Lets out what begins before that moment.
+    fn leave(&mut self, start_ms: Millis, kinds: &[&str], sums: &mut Sums) {
+        while self.intervals.front().is_some_and(|first| first.from_ms < start_ms) {
+            let Some(interval) = self.intervals.pop_front() else { return };
+            for (kind, counts) in of_kinds(&interval, kinds) {
+                sums.remove(self.number + kind, &interval, Some(counts));
             }
         }
-        parts.sort_by_key(|part| part.interval.from_ms);
-        parts
+    }
+
+    fn counts(&self, kinds: &[&str]) -> impl Iterator<Item = &Counts> {
+        self.intervals.iter().flat_map(|interval| of_kinds(interval, kinds)).map(|(_, counts)| counts)
     }
 }
 
-fn slide(
-    parts: &[Part],
-    wanted: &Stretches,
-    (first, last): (Millis, Millis),
-    (length, step): (Millis, Millis),
-) -> Vec<Stretch> {
-    let mut by_end: Vec<&Part> = parts.iter().collect();
-    by_end.sort_by_key(|part| part.interval.to_ms);
-    let mut sums = Sums::new(wanted.service == Some(false), wanted.service == Some(true));
-    let (mut entered, mut left) = (0, 0);
-    let mut stretches = Vec::new();
-    for start in (first..).step_by(step as usize).take_while(|start| start + length <= last) {
-        let end = start + length;
-        while let Some(part) = by_end.get(entered).filter(|part| part.interval.to_ms <= end) {
-            sums.add(part.loader, part.interval, Some(part.counts));
-            entered += 1;
-        }
-        while let Some(part) = parts.get(left).filter(|part| part.interval.from_ms < start) {
-            sums.remove(part.loader, part.interval, Some(part.counts));
-            left += 1;
-        }
-        let inside =
-            parts[left..].iter().take_while(|part| part.interval.from_ms < end).filter(|p| p.interval.to_ms <= end);
-        stretches.push(stretch((start, end), &sums, max_ns(inside, wanted.service == Some(true))));
-    }
-    stretches
+/// The counts that an interval has of these kinds of operation, each with its kind's number.
+fn of_kinds<'a>(interval: &'a Interval, kinds: &[&str]) -> impl Iterator<Item = (usize, &'a Counts)> {
+    kinds.iter().enumerate().filter_map(|(number, kind)| Some((number, interval.operations.get(*kind)?)))
 }
 
-fn max_ns<'a>(parts: impl Iterator<Item = &'a Part<'a>>, service: bool) -> u64 {
-    let counted = parts.map(|part| part.counts).filter(|counts| counts.response.count() > 0);
+fn max_ns<'a>(counts: impl Iterator<Item = &'a Counts>, service: bool) -> u64 {
+    let counted = counts.filter(|counts| counts.response.count() > 0);
     counted.map(|counts| if service { counts.max_service_ns } else { counts.max_response_ns }).max().unwrap_or(0)
 }
 

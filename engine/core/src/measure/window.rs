@@ -1,13 +1,15 @@
 //! The answer to a question about a window of recorded load.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
-use super::coverage::Coverage;
-use super::recording::{Recording, between};
+use super::coverage::union;
+use super::recording::Recording;
+use super::source::Source;
 use super::sums::Sums;
 use super::tally::{Tally, ms};
 use super::text::{seconds, whole};
-use super::{Interval, IntervalSummary, Measurement, OperationMeasurement};
+use super::{Counts, Interval, IntervalSummary, Measurement, OperationMeasurement};
 use crate::Millis;
 
 /// A window of half an hour or more is shown in pieces of ten minutes, a shorter one in ten pieces.
@@ -28,14 +30,20 @@ pub struct Distribution {
     pub max_ms: f64,
 }
 
-/// One loader in a window.
-pub(super) struct Source<'a> {
-    load: &'a str,
-    loader: &'a str,
-    coverage: Coverage,
-    /// The intervals that are counted.
-    pub(super) counted: Vec<&'a Interval>,
+/// One kind of operation in a window, counted piece by piece.
+struct Pass<'a> {
+    name: &'a str,
+    /// Of each loader, whether it did it in the window.
+    did: Vec<bool>,
+    window: Total,
+    response: Tally,
+    /// The piece that is open, and those that are not any more.
+    piece: Total,
+    pieces: Vec<IntervalSummary>,
 }
+
+/// A loader's number and the milliseconds of one or more of its intervals.
+type Stay = (usize, (Millis, Millis));
 
 /// The sums of a window or of a piece of it.
 struct Total {
@@ -51,70 +59,37 @@ impl Recording {
         let to_ms = to_ms.max(from_ms);
         let mut notes = Vec::new();
         let sources = self.sources(from_ms, to_ms, &mut notes);
-        let counted = || sources.iter().flat_map(|source| &source.counted);
-        let names: BTreeSet<&str> =
-            counted().flat_map(|interval| interval.operations.keys()).map(String::as_str).collect();
         let piece_ms = self.piece_ms(from_ms, to_ms, piece_ms);
-        let mut operations: Vec<_> = names
-            .iter()
-            .map(|name| measure_operation(name, &sources, (from_ms, to_ms), piece_ms, &mut notes))
-            .collect();
-
-        let missing = self.missing(&sources, (from_ms, to_ms), operations.is_empty());
-        let complete = missing.is_empty();
-        for operation in &mut operations {
-            (operation.complete, operation.missing) = (complete, missing.clone());
-        }
+        let (passes, unread) = count(&sources, (from_ms, to_ms), piece_ms);
+        let mut missing = self.missing(&sources, (from_ms, to_ms), passes.is_empty());
+        missing.extend(unread.iter().map(|(number, span)| self.unread(&sources[*number], *span)));
+        notes.extend(passes.iter().filter_map(Pass::note));
         notes.extend(sources.iter().flat_map(|source| self.notes(source)));
+        let covered: Vec<_> = sources.iter().flat_map(Source::covered).collect();
         Measurement {
             from_ms,
             to_ms,
-            covered_from_ms: counted().map(|interval| interval.from_ms).min(),
-            covered_to_ms: counted().map(|interval| interval.to_ms).max(),
-            complete,
-            missing,
+            covered_from_ms: covered.iter().map(|(from, _)| *from).min(),
+            covered_to_ms: covered.iter().map(|(_, to)| *to).max(),
+            complete: missing.is_empty(),
             notes,
-            loaders: sources.iter().filter(|s| !s.counted.is_empty()).map(|source| self.name(source)).collect(),
-            operations,
+            loaders: sources.iter().filter(|source| !source.is_empty()).map(|source| self.name(source)).collect(),
+            operations: passes.into_iter().map(|pass| pass.finish(&sources, &missing)).collect(),
+            missing,
         }
     }
 
     /// The merged histograms of a window by kind of operation, counted by the same rules as [`Self::measure`].
     pub fn distributions(&self, from_ms: Millis, to_ms: Millis) -> Vec<Distribution> {
+        let mut all: BTreeMap<String, Distribution> = BTreeMap::new();
         let sources = self.sources(from_ms, to_ms, &mut Vec::new());
-        let counted = sources.iter().flat_map(|source| &source.counted);
-        let names: BTreeSet<&String> = counted.flat_map(|interval| interval.operations.keys()).collect();
-        let distribution = |name: &String| {
-            let mut total = Total { sums: Sums::new(true, true), max_response_ns: 0, max_service_ns: 0 };
-            each_counted(&sources, name).into_iter().for_each(|(number, part)| total.add(name, number, part));
-            Distribution {
-                operation: name.clone(),
-                response: total.sums.response.unwrap_or_default(),
-                service: total.sums.service.unwrap_or_default(),
-                max_ms: ms(total.max_response_ns),
+        for interval in sources.iter().flat_map(Source::counted).filter_map(|counted| counted.interval) {
+            for (name, counts) in &interval.operations {
+                let none = || Distribution::of(name);
+                all.entry(name.clone()).or_insert_with(none).add(counts);
             }
-        };
-        names.into_iter().map(distribution).collect()
-    }
-
-    /// The loaders that a window is about, each with the intervals that count.
-    pub(super) fn sources(&self, from_ms: Millis, to_ms: Millis, notes: &mut Vec<String>) -> Vec<Source<'_>> {
-        let mut sources = Vec::new();
-        for (name, load) in &self.loads {
-            let Some((start, end)) = load.life() else { continue };
-            if start >= to_ms || end <= from_ms {
-                continue;
-            }
-            let found: Vec<_> =
-                load.loaders.iter().map(|(loader, all)| source((name, loader), all, (from_ms, to_ms))).collect();
-            let overlap = end.min(to_ms) - start.max(from_ms);
-            if found.iter().all(|source| source.counted.is_empty()) && overlap < self.interval_ms(from_ms, to_ms) {
-                notes.push(format!("{name}: only {} of it lie in the window; left out", seconds(overlap)));
-                continue;
-            }
-            sources.extend(found);
         }
-        sources
+        all.into_values().collect()
     }
 
     fn piece_ms(&self, from_ms: Millis, to_ms: Millis, asked: Option<Millis>) -> Millis {
@@ -141,6 +116,12 @@ impl Recording {
         missing
     }
 
+    /// What a reader should know of intervals whose histograms are lost.
+    pub(super) fn unread(&self, source: &Source, (from_ms, to_ms): (Millis, Millis)) -> String {
+        let (from, to) = (seconds(from_ms), seconds(to_ms));
+        format!("{}: what was recorded from {from} to {to} cannot be read again from its log", self.name(source))
+    }
+
     fn notes(&self, source: &Source) -> Vec<String> {
         let (name, coverage) = (self.name(source), &source.coverage);
         let mut notes = Vec::new();
@@ -165,52 +146,71 @@ impl Recording {
     }
 }
 
-fn source<'a>(
-    (load, loader): (&'a str, &'a str),
-    all: &'a [Interval],
-    (from_ms, to_ms): (Millis, Millis),
-) -> Source<'a> {
-    let overlapping = between(all, from_ms, to_ms);
-    let spans = overlapping.iter().map(|interval| (interval.from_ms, interval.to_ms, interval.warm_up));
-    let inside = |interval: &&Interval| !interval.warm_up && interval.from_ms >= from_ms && interval.to_ms <= to_ms;
-    Source {
-        load,
-        loader,
-        coverage: Coverage::of(spans, from_ms, to_ms),
-        counted: overlapping.iter().filter(inside).collect(),
+impl Distribution {
+    fn of(operation: &str) -> Self {
+        let (response, service) = Default::default();
+        Self { operation: operation.to_owned(), response, service, max_ms: 0.0 }
+    }
+
+    fn add(&mut self, counts: &Counts) {
+        self.response.add(&counts.response);
+        self.service.add(&counts.service);
+        if counts.response.count() > 0 {
+            self.max_ms = self.max_ms.max(ms(counts.max_response_ns));
+        }
     }
 }
 
-/// The counted intervals of the loaders that did this kind of operation, each with its loader's number.
-fn each_counted<'a>(sources: &'a [Source<'a>], operation: &str) -> Vec<(usize, &'a Interval)> {
-    let did = |source: &Source| source.counted.iter().any(|interval| interval.operations.contains_key(operation));
-    let numbered = sources.iter().enumerate().filter(|(_, source)| did(source));
-    numbered.flat_map(|(number, source)| source.counted.iter().map(move |interval| (number, *interval))).collect()
+/// Counts every kind of operation, piece by piece; the histograms of one piece at a time are in memory. Also answers what
+/// could not be read.
+fn count<'a>(
+    sources: &[Source<'a>],
+    (from_ms, to_ms): (Millis, Millis),
+    piece_ms: Millis,
+) -> (Vec<Pass<'a>>, Vec<Stay>) {
+    let mut passes = Pass::all(sources);
+    let mut loaders: Vec<_> = sources.iter().map(Source::counted).collect();
+    let mut unread: Vec<Vec<(Millis, Millis)>> = vec![Vec::new(); sources.len()];
+    for start in (from_ms..to_ms).step_by(piece_ms as usize) {
+        let end = start + piece_ms;
+        let mut stays: Vec<Stay> = Vec::new();
+        for (number, counted) in loaders.iter_mut().enumerate() {
+            while let Some(next) = counted.next_if(|next| next.from_ms.midpoint(next.to_ms) < end) {
+                let span = (next.from_ms, next.to_ms);
+                match &next.interval {
+                    Some(interval) => {
+                        passes.iter_mut().for_each(|pass| pass.add(number, interval));
+                        stays.push((number, span));
+                    }
+                    None => unread[number].push(span),
+                }
+            }
+        }
+        passes.iter_mut().for_each(|pass| pass.close((start, end.min(to_ms)), sources, &stays));
+    }
+    let unread = unread.into_iter().enumerate();
+    (passes, unread.flat_map(|(number, spans)| union(spans).into_iter().map(move |span| (number, span))).collect())
 }
 
 /// For each loader the part of the covered time in which its load was there: 1 unless one load follows another.
-fn weights(sources: &[Source], counted: &[(usize, &Interval)]) -> Vec<f64> {
-    let spans = |load: Option<&str>| {
-        let of_load = counted.iter().filter(|(number, _)| load.is_none_or(|load| sources[*number].load == load));
-        union_ms(of_load.map(|(_, interval)| (interval.from_ms, interval.to_ms)).collect())
+fn weights(sources: &[Source], stays: &[Stay]) -> Vec<f64> {
+    let covered_ms = |load: Option<&str>| {
+        let of_load = stays.iter().filter(|(number, _)| load.is_none_or(|load| sources[*number].load == load));
+        let mut spans: Vec<_> = of_load.map(|(_, span)| *span).collect();
+        spans.sort_unstable();
+        union(spans).into_iter().map(|(from, to)| to - from).sum::<Millis>()
     };
-    let whole = spans(None).max(1) as f64;
-    let loads: BTreeMap<&str, f64> = sources.iter().map(|s| (s.load, spans(Some(s.load)) as f64 / whole)).collect();
+    let whole = covered_ms(None).max(1) as f64;
+    let loads: BTreeMap<&str, f64> =
+        sources.iter().map(|source| (source.load, covered_ms(Some(source.load)) as f64 / whole)).collect();
     sources.iter().map(|source| loads[source.load]).collect()
 }
 
-/// Milliseconds that spans cover together.
-fn union_ms(mut spans: Vec<(Millis, Millis)>) -> Millis {
-    spans.sort_unstable();
-    let (mut sum, mut reached) = (0, 0);
-    for (from, to) in spans {
-        sum += to.max(reached) - from.max(reached);
-        reached = reached.max(to);
-    }
-    sum
-}
-
 impl Total {
+    fn of(response: bool, service: bool) -> Self {
+        Self { sums: Sums::new(response, service), max_response_ns: 0, max_service_ns: 0 }
+    }
+
     fn add(&mut self, operation: &str, number: usize, interval: &Interval) {
         let counts = interval.operations.get(operation);
         self.sums.add(number, interval, counts);
@@ -220,62 +220,75 @@ impl Total {
     }
 }
 
-fn measure_operation(
-    name: &str,
-    sources: &[Source],
-    (from_ms, to_ms): (Millis, Millis),
-    piece_ms: Millis,
-    notes: &mut Vec<String>,
-) -> OperationMeasurement {
-    let counted = each_counted(sources, name);
-    let weights_all = weights(sources, &counted);
-    let weight = |number: usize| weights_all[number];
-    let mut by_piece: BTreeMap<Millis, Vec<(usize, &Interval)>> = BTreeMap::new();
-    for (number, interval) in counted {
-        let middle = interval.from_ms.midpoint(interval.to_ms);
-        by_piece.entry((middle - from_ms) / piece_ms).or_default().push((number, interval));
+impl<'a> Pass<'a> {
+    /// One for each kind of operation that was done.
+    fn all(sources: &[Source<'a>]) -> Vec<Self> {
+        let done: Vec<BTreeSet<&str>> = sources.iter().map(Source::operations).collect();
+        let names: BTreeSet<&str> = done.iter().flatten().copied().collect();
+        let pass = |name: &'a str| Self {
+            name,
+            did: done.iter().map(|done| done.contains(name)).collect(),
+            window: Total::of(false, true),
+            response: Tally::default(),
+            piece: Total::of(true, false),
+            pieces: Vec::new(),
+        };
+        names.into_iter().map(pass).collect()
     }
-    let mut window = Total { sums: Sums::new(false, true), max_response_ns: 0, max_service_ns: 0 };
-    let mut response = Tally::default();
-    let mut intervals = Vec::new();
-    for piece in 0..(to_ms - from_ms).div_ceil(piece_ms) {
-        let start = from_ms + piece * piece_ms;
-        let mut total = Total { sums: Sums::new(true, false), max_response_ns: 0, max_service_ns: 0 };
-        let counted = by_piece.remove(&piece).unwrap_or_default();
-        for (number, interval) in &counted {
-            total.add(name, *number, interval);
-            window.add(name, *number, interval);
-        }
-        total.sums.response.iter().for_each(|piece| response.merge(piece));
-        intervals.push(summary((start, (start + piece_ms).min(to_ms)), &total, &weights(sources, &counted)));
-    }
-    let Total { sums, max_response_ns, max_service_ns } = window;
-    if sums.clamped > 0 {
-        notes.push(format!("{name}: {} values over the histogram's bound are counted at it", whole(sums.clamped)));
-    }
-    OperationMeasurement {
-        operation: name.to_owned(),
-        response_ms: response.percentiles(max_response_ns),
-        service_ms: sums.service.as_ref().map(|tally| tally.percentiles(max_service_ns)).unwrap_or_default(),
-        count: sums.count(),
-        rate: sums.rate(weight).unwrap_or_default(),
-        asked_rate: sums.asked_rate(weight),
-        errors: sums.errors,
-        complete: false,
-        missing: Vec::new(),
-        intervals,
-    }
-}
 
-fn summary((from_ms, to_ms): (Millis, Millis), total: &Total, weights: &[f64]) -> IntervalSummary {
-    let sums = &total.sums;
-    IntervalSummary {
-        from_s: from_ms as f64 / 1e3,
-        to_s: to_ms as f64 / 1e3,
-        count: sums.count(),
-        rate: sums.rate(|number| weights[number]),
-        asked_rate: sums.asked_rate(|number| weights[number]),
-        errors: sums.failed(),
-        response_ms: sums.response.as_ref().map(|tally| tally.percentiles(total.max_response_ns)).unwrap_or_default(),
+    /// Adds an interval of a loader. All of them count when it did this in any of them.
+    fn add(&mut self, number: usize, interval: &Interval) {
+        if self.did[number] {
+            self.piece.add(self.name, number, interval);
+            self.window.add(self.name, number, interval);
+        }
+    }
+
+    /// Closes a piece, in which these intervals were added.
+    fn close(&mut self, (from_ms, to_ms): (Millis, Millis), sources: &[Source], stays: &[Stay]) {
+        let Total { sums, max_response_ns, .. } = mem::replace(&mut self.piece, Total::of(true, false));
+        let weights = weights(sources, &self.of_those(stays.iter().copied()));
+        let response = sums.response.as_ref();
+        response.into_iter().for_each(|piece| self.response.merge(piece));
+        self.pieces.push(IntervalSummary {
+            from_s: from_ms as f64 / 1e3,
+            to_s: to_ms as f64 / 1e3,
+            count: sums.count(),
+            rate: sums.rate(|number| weights[number]),
+            asked_rate: sums.asked_rate(|number| weights[number]),
+            errors: sums.failed(),
+            response_ms: response.map(|tally| tally.percentiles(max_response_ns)).unwrap_or_default(),
+        });
+    }
+
+    /// Those of the loaders that did this.
+    fn of_those(&self, stays: impl Iterator<Item = Stay>) -> Vec<Stay> {
+        stays.filter(|(number, _)| self.did[*number]).collect()
+    }
+
+    fn note(&self) -> Option<String> {
+        let clamped = self.window.sums.clamped;
+        let counted =
+            || format!("{}: {} values over the histogram's bound are counted at it", self.name, whole(clamped));
+        (clamped > 0).then(counted)
+    }
+
+    fn finish(self, sources: &[Source], missing: &[String]) -> OperationMeasurement {
+        let covered = |(number, source): (usize, &Source)| source.covered().into_iter().map(move |span| (number, span));
+        let weights = weights(sources, &self.of_those(sources.iter().enumerate().flat_map(covered)));
+        let weight = |number: usize| weights[number];
+        let Total { sums, max_response_ns, max_service_ns } = self.window;
+        OperationMeasurement {
+            operation: self.name.to_owned(),
+            response_ms: self.response.percentiles(max_response_ns),
+            service_ms: sums.service.as_ref().map(|tally| tally.percentiles(max_service_ns)).unwrap_or_default(),
+            count: sums.count(),
+            rate: sums.rate(weight).unwrap_or_default(),
+            asked_rate: sums.asked_rate(weight),
+            errors: sums.errors,
+            complete: missing.is_empty(),
+            missing: missing.to_vec(),
+            intervals: self.pieces,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Recorded load from interval to limit: merging, windows, log files, rules.
 
+mod archive;
 mod hlog;
 mod limits;
 mod recording;

@@ -43,9 +43,10 @@ fn logs_and_telemetry_are_loaded_and_damage_is_named() {
     fs::create_dir(run.join("hdr")).expect("a folder");
     let header = Header { load: "traffic".into(), loader: "loader-1".into(), base_s: 0.0 };
     let torn = header.lines() + &lines(&interval(0)) + &lines(&interval(10))[..50];
-    fs::write(run.join("hdr").join(header.file_name()), torn).expect("a file");
+    fs::write(run.join("hdr").join(wfe_core::hlog::file_name(&header.load, &header.loader)), torn).expect("a file");
     let silent = Header { loader: "loader-2".into(), ..header };
-    fs::write(run.join("hdr").join(silent.file_name()), silent.lines()).expect("a file");
+    fs::write(run.join("hdr").join(wfe_core::hlog::file_name(&silent.load, &silent.loader)), silent.lines())
+        .expect("a file");
     let sample = serde_json::json!({ "at": 5_000, "nodes": fixture::troubled().document().disk[0].nodes });
     fs::write(run.join("telemetry.jsonl"), format!("{sample}\nnonsense\n{{\"at\": 1")).expect("a file");
 
