@@ -66,7 +66,7 @@ mod tests {
         let (up, joining, down) = (node("a", 1, "up"), node("b", 2, "joining"), node("b", 2, "down"));
         assert!(are(&machines, &[joining.clone(), up.clone()]) && forming(&[joining.clone(), up.clone()]));
         assert!(are(&machines, &[up.clone(), down.clone()]) && !forming(&[up.clone(), down.clone()]));
-        assert!(!are(&machines, &[up.clone()]) && !are(&machines, &[up.clone(), node("c", 3, "up")]));
+        assert!(!are(&machines, std::slice::from_ref(&up)) && !are(&machines, &[up.clone(), node("c", 3, "up")]));
         assert!(!are(&machines, &[node("a", 1, "down"), down]), "a cluster that is down is formed anew");
         assert!(!forming(&[up]));
     }
