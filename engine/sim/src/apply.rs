@@ -199,7 +199,7 @@ impl World {
     }
 
     fn start_load(&mut self, spec: &str, sink: &dyn IntervalSink) -> Result<String, CallError> {
-        let load = Load::parse(spec, self.now)?;
+        let mut load = Load::parse(spec, self.now)?;
         let seed = self.seed;
         let cluster = match &mut self.cluster {
             Some(cluster) if cluster.alive() => cluster,
@@ -224,6 +224,8 @@ impl World {
             }
         }
         load.loaders.iter().for_each(|&loader| sink.expect(&name, &load::loader_name(loader)));
+        let (machines, lost) = self.fleet.loaders(self.now);
+        load.put_on(machines, lost);
         self.loads.push(load);
         Ok(name)
     }

@@ -194,10 +194,12 @@ impl Fleet {
             .ok_or_else(|| CallError::request("unknown-machine", format!("this run has no machine `{id}`")))
     }
 
-    /// Which of the loader machines it is, from 0, and how many there are; none when it is no loader machine.
-    pub fn loader(&self, id: &str) -> Option<(usize, usize)> {
-        let loaders: Vec<&Machine> = self.machines.iter().filter(|machine| machine.role == LOADER).collect();
-        Some((loaders.iter().position(|machine| machine.id == id)?, loaders.len()))
+    /// The loader machines that run, and how many were lost since all of them ran: one that was lost before was replaced.
+    pub fn loaders(&self, now: Millis) -> (Vec<String>, usize) {
+        let loaders = self.machines.iter().filter(|m| m.role == LOADER && m.terminated_at.is_none());
+        let complete = loaders.clone().map(|machine| machine.runs_at).max().unwrap_or(0);
+        let lost = loaders.clone().filter(|m| m.lost_at.is_some_and(|at| complete < at && at <= now)).count();
+        (loaders.filter(|m| m.state(now) == "running").map(|m| m.id.clone()).collect(), lost)
     }
 
     /// The machine of that id, if it runs.

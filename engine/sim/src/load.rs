@@ -23,6 +23,8 @@ pub struct Load {
     pub state: State,
     /// How late operations start, seconds.
     pub lag: f64,
+    /// The machines that its loaders run on, by turns.
+    machines: Vec<String>,
     /// Its loaders that still send, from 0.
     pub loaders: Vec<u32>,
     /// What it has done.
@@ -48,12 +50,38 @@ impl Load {
         let writes =
             check(&spec).map_err(|why| CallError::request("bad-load", format!("load `{}`: {why}", spec.name)))?;
         let loaders = (0..spec.loaders).collect();
-        Ok(Self { spec, writes, state: State::Running, lag: 0.0, loaders, recorder: Recorder::new(now) })
+        Ok(Self {
+            spec,
+            writes,
+            state: State::Running,
+            lag: 0.0,
+            machines: Vec::new(),
+            loaders,
+            recorder: Recorder::new(now),
+        })
     }
 
     /// Whether it still sends.
     pub fn running(&self) -> bool {
         self.state == State::Running
+    }
+
+    /// Spreads its loaders by turns over machines, and over the places of those that are lost already: a loader whose
+    /// place is lost does not begin.
+    pub fn put_on(&mut self, machines: Vec<String>, lost: usize) {
+        let (there, places) = (machines.len(), machines.len() + lost);
+        self.machines = machines;
+        if places > 0 {
+            self.lose_loaders(|loader| loader as usize % places >= there);
+        }
+    }
+
+    /// Its loaders on that machine send no more.
+    pub fn lose_machine(&mut self, machine: &str) {
+        let (place, places) = (self.machines.iter().position(|id| id == machine), self.machines.len());
+        if let Some(place) = place {
+            self.lose_loaders(|loader| loader as usize % places == place);
+        }
     }
 
     /// Some of its loaders send no more; it has failed when none is left.

@@ -236,16 +236,13 @@ impl World {
     }
 
     /// Takes a machine away; a loader's loads go on without it, and loads fail when it was the last node. Open intervals
-    /// end here, so that
-    /// each of them follows one distribution.
+    /// end here, so that each of them follows one distribution.
     pub(crate) fn lose(&mut self, machine: &str, why: Loss, sink: &dyn IntervalSink) {
         let flow = self.flow();
         let running: Vec<usize> = (0..self.loads.len()).filter(|&index| self.loads[index].running()).collect();
         running.iter().for_each(|&index| self.flush(index, &flow, sink));
         let now = self.now;
-        if let Some((place, all)) = self.fleet.loader(machine) {
-            running.iter().for_each(|&index| self.loads[index].lose_loaders(|loader| loader as usize % all == place));
-        }
+        running.iter().for_each(|&index| self.loads[index].lose_machine(machine));
         let Some(cluster) = &mut self.cluster else { return };
         if cluster.lose(machine, why, now) && !cluster.alive() {
             let failed = || State::Failed("every node of the cluster is down".into());

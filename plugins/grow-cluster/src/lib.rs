@@ -116,7 +116,7 @@ fn join(machines: &[String], timeout: Option<Duration>) -> Result<Duration> {
     let said = match new.is_empty() {
         // An earlier attempt began to join them: the topology says when that is over.
         true => Ok(()),
-        false => cluster::join(&new).and_then(|operation| operation.wait(timeout)),
+        false => cluster::join(&new).and_then(|operation| operation.wait_and(timeout, || members(machines).map(drop))),
     };
     let patience = if new.is_empty() { timeout } else { Some(GRACE) };
     let joined = after_join(machines, patience)?;
@@ -138,19 +138,22 @@ fn join(machines: &[String], timeout: Option<Duration>) -> Result<Duration> {
 
 /// The machines that are no members of the cluster; an earlier attempt may have joined some.
 fn strangers(machines: &[String]) -> Result<Vec<String>> {
-    if step::info().number == 1 {
-        return Ok(machines.to_vec());
-    }
-    let nodes = cluster::nodes()?;
+    let nodes = members(machines)?;
     let is_new = |id: &&String| nodes.iter().all(|node| node.machine != **id);
     Ok(machines.iter().filter(is_new).cloned().collect())
+}
+
+/// The nodes. That one of them is lost is an error: a join streams from the members, and ends without one of them only
+/// after hours; what became of the joining machines the join itself tells.
+fn members(joining: &[String]) -> Result<Vec<Node>> {
+    cluster::nodes_unless_lost(|node| !joining.contains(&node.machine))
 }
 
 /// Reads from the topology whether the machines are nodes now; those that are just joining get so much time.
 fn after_join(machines: &[String], patience: Option<Duration>) -> Result<Joined> {
     let end = patience.map(|patience| clock::now().0 + patience.0);
     loop {
-        let nodes = cluster::nodes()?;
+        let nodes = members(machines)?;
         let joined = topology::joined(machines, &nodes);
         let late = end.is_some_and(|end| clock::now().0 >= end);
         if joined == Joined::All || !topology::joining(machines, &nodes) || late {

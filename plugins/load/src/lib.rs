@@ -96,11 +96,7 @@ fn replication() -> u32 {
 }
 
 /// How often the load is looked at.
-const POLL: Duration = Duration::seconds(60.0);
-/// How long a node may be down.
-const GRACE: Duration = Duration::seconds(10.0);
-/// The state of a node that does not answer.
-const DOWN: &str = "down";
+const POLL: Duration = Duration::seconds(30.0);
 /// How often it is looked at until its first operations have ended, at least, and how many times.
 const FIRST_POLL: Duration = Duration::seconds(2.0);
 const FIRST_POLLS: u32 = 15;
@@ -123,10 +119,9 @@ fn run(p: Parameters) -> Result<Outputs> {
         let status = alive(load.status()?)?;
         step::progress(None, doing(&status));
         if !tolerant && down(&members).is_some() {
-            stop = step::wait_stop(GRACE);
+            stop = step::wait_stop(cluster::GRACE);
             if let Some(lost) = down(&members).filter(|_| !stop) {
-                let message = format!("{} on {} is {DOWN}", lost.name, lost.machine);
-                return Err(Error::infrastructure("node-lost", message));
+                return Err(lost.lost());
             }
         }
         stop = stop || step::wait_stop(POLL);
@@ -167,7 +162,7 @@ fn up() -> Vec<String> {
 /// A node that was up when the load began and is down. One that stays so ends the load, and with it the steps that it
 /// accompanies: their numbers would be of another cluster.
 fn down(members: &[String]) -> Option<Node> {
-    nodes().into_iter().find(|node| node.state == DOWN && members.contains(&node.name))
+    nodes().into_iter().find(|node| node.is_down() && members.contains(&node.name))
 }
 
 /// A load that has not done anything is not ready. True when the step is asked to stop meanwhile.

@@ -24,6 +24,9 @@ struct Parameters {
     #[serde(default = "steady")]
     #[schemars(range(min = 0, max = 100))]
     steady: Percent,
+    /// Wait on although a node is down: for tests that stop or replace nodes.
+    #[serde(default)]
+    tolerate_lost_nodes: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -56,8 +59,9 @@ fn wait_stable(p: Parameters) -> Result<Outputs> {
     let start = clock::now();
     let mut watch = Watch::new(p.hold, p.steady);
     loop {
+        let nodes = cluster::nodes_unless_lost(|_| !p.tolerate_lost_nodes)?;
         let now = clock::now();
-        let quiet = watch.look(now, &cluster::nodes()?);
+        let quiet = watch.look(now, &nodes);
         let waited = Duration(now.0 - start.0);
         if quiet >= p.hold {
             log::info(format!("quiet for {} after {waited}", p.hold));
@@ -96,10 +100,14 @@ mod tests {
 
     use super::*;
 
+    fn parameters(hold: Duration, timeout: Duration) -> Parameters {
+        Parameters { hold, timeout: Some(timeout), steady: steady(), tolerate_lost_nodes: false }
+    }
+
     #[test]
     fn a_timeout_leaves_time_to_be_quiet() {
         let said = |timeout| {
-            let p = Parameters { hold: Duration::seconds(120.0), timeout: Some(Duration(timeout)), steady: steady() };
+            let p = parameters(Duration::seconds(120.0), Duration(timeout));
             let mut found = Check::default();
             check(&p, &mut found);
             found.problems().iter().map(|problem| format!("{}: {}", problem.path, problem.message)).collect::<Vec<_>>()
@@ -113,7 +121,7 @@ mod tests {
         #[test]
         fn pauses_fit(hold in 0.1f64..10_000.0, quiet in 0f64..1.0, waited in 0f64..1.0, timeout in 1f64..100_000.0) {
             let (quiet, waited) = (Duration(quiet * hold), Duration(waited * timeout));
-            let p = Parameters { hold: Duration(hold), timeout: Some(Duration(timeout)), steady: steady() };
+            let p = parameters(Duration(hold), Duration(timeout));
             let pause = pause(&p, quiet, waited).0;
             prop_assert!(pause >= 0.001 && pause <= (hold / 4.0).min(LONGEST_POLL));
             prop_assert!(pause <= 0.001 || pause <= hold - quiet.0);

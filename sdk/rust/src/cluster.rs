@@ -1,9 +1,9 @@
 //! The database cluster of this run, as the database itself sees it.
 
-use crate::Result;
 use crate::bindings::wfe::cluster::cluster;
 pub use crate::bindings::wfe::cluster::cluster::{Node, Signal};
 use crate::operations::Operation;
+use crate::{Duration, Error, Result, clock};
 
 /// Installs the database on running machines and forms one cluster of them.
 /// `database` is a product and a version, such as `cassandra 5.0`.
@@ -14,6 +14,26 @@ pub fn create(database: &str, machines: &[String]) -> Result<Operation> {
 /// The nodes, each asked itself.
 pub fn nodes() -> Result<Vec<Node>> {
     Ok(cluster::nodes()?)
+}
+
+/// How long a node may be down before it counts as lost.
+pub const GRACE: Duration = Duration::seconds(10.0);
+
+/// The nodes, unless one of those that concern the caller is lost: down now and still down after [`GRACE`].
+///
+/// Errors: infrastructure `node-lost`.
+pub fn nodes_unless_lost(concerns: impl Fn(&Node) -> bool) -> Result<Vec<Node>> {
+    let before = nodes()?;
+    if !before.iter().any(|node| node.is_down() && concerns(node)) {
+        return Ok(before);
+    }
+    clock::sleep(GRACE);
+    let nodes = nodes()?;
+    let was_down = |now: &Node| before.iter().any(|node| node.name == now.name && node.is_down());
+    match nodes.iter().find(|node| node.is_down() && concerns(node) && was_down(node)) {
+        Some(lost) => Err(lost.lost()),
+        None => Ok(nodes),
+    }
 }
 
 /// The nodes, kept with the run as its disk usage at a moment, such as `hard limit` or `final`.
@@ -36,6 +56,16 @@ impl Node {
     /// Whether it is a working member.
     pub fn is_up(&self) -> bool {
         self.state == "up"
+    }
+
+    /// Whether it does not answer.
+    pub fn is_down(&self) -> bool {
+        self.state == "down"
+    }
+
+    /// The error of a step that cannot do without it.
+    pub fn lost(&self) -> Error {
+        Error::infrastructure("node-lost", format!("{} on {} is {}", self.name, self.machine, self.state))
     }
 
     /// The used part of its disk, percent; 0 when it does not know its disk.

@@ -8,12 +8,17 @@ use crate::{Duration, Error, Result, clock, step};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation(pub String);
 
-/// How often a waiting step says how far the work is.
-const REPORT: Duration = Duration::seconds(60.0);
+/// How often a waiting step says how far the work is, and looks at what else concerns it.
+const REPORT: Duration = Duration::seconds(30.0);
 
 impl Operation {
     /// Waits until the work has ended, at most so long where a time is given, and says on the way how far it is.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
+        self.wait_and(timeout, || Ok(()))
+    }
+
+    /// The same, and looks at something else every 30 seconds; an error of that look ends the wait, not the work.
+    pub fn wait_and(&self, timeout: Option<Duration>, look: impl Fn() -> Result<()>) -> Result<()> {
         let end = timeout.map(|timeout| clock::now().0 + timeout.0);
         loop {
             let left = end.map_or(f64::INFINITY, |end| end - clock::now().0);
@@ -27,6 +32,7 @@ impl Operation {
                 None if status.done => return Ok(()),
                 None => step::progress(status.progress, &status.detail),
             }
+            look()?;
         }
     }
 

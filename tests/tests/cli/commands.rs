@@ -620,6 +620,8 @@ fn plugins() {
                            By so much of the disk the usage of a node may change during the hold time.
         timeout            duration, above 0, at most 30d, optional
                            The longest wait; without it, until the step's own timeout.
+        tolerate_lost_nodes boolean, default false
+                           Wait on although a node is down: for tests that stop or replace nodes.
       outputs:
         broken             map
                            How often each signal began to break the quiet.

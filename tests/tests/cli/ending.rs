@@ -1,7 +1,10 @@
 //! How runs end that do not go as planned: out of time, tried again, with machines that stay.
 
+use std::fs;
+
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use wfe_tests::repository;
 
 use crate::place::{Place, QUICK};
 
@@ -150,4 +153,40 @@ fn a_machine_that_cannot_be_given_back() {
      0:03:38  engine: cloud/machines.terminate answered (infrastructure, terminate-failed): the provider did not terminate i-0002: internal error
      0:03:38  machine i-0002 leaked: the provider did not terminate i-0002: internal error
     "#);
+}
+
+/// The shipped workflow in which a machine is lost.
+fn losing(machine: &str, at: u32) -> (i32, Value, String) {
+    let workflow = fs::read_to_string(repository().join("workflows/elasticity.yaml")).unwrap();
+    ended(&workflow, &format!("- machine-lost: {{ machine: {machine}, at: {at} }}"), &[])
+}
+
+/// Whatever runs when a node is lost, while the cluster starts, is filled, rests, is measured or grows: the run ends within
+/// the minute, and everything is given back.
+#[test]
+fn a_lost_node_ends_the_run_within_a_minute() {
+    for at in [30, 120, 200, 9000, 12_600, 12_660, 12_700, 13_000, 14_500, 14_600, 15_000, 17_000] {
+        let (code, result, said) = losing("i-0002", at);
+        assert_eq!((code, &result["verdict"]), (4, &json!("infrastructure")), "lost at {at} s: {said}");
+        let steps = result["steps"].as_array().unwrap().iter().filter(|step| step["id"] != "report");
+        let ended =
+            |step: &Value| step["started_s"].as_f64().unwrap_or(0.0) + step["duration_s"].as_f64().unwrap_or(0.0);
+        let last = steps.map(ended).fold(0.0, f64::max);
+        assert!((f64::from(at)..=f64::from(at) + 60.0).contains(&last), "lost at {at} s, ended at {last} s: {said}");
+        assert!(machines(&result).iter().all(|state| *state == "deleted"), "lost at {at} s: {said}");
+    }
+}
+
+/// Of the three loaders one is missing, whether its machine was lost before the load began or while it ran.
+#[test]
+fn a_lost_loader_is_never_green() {
+    for at in [200, 12_640, 12_700, 13_000, 15_000] {
+        let (code, result, said) = losing("i-0005", at);
+        assert_eq!((code, &result["verdict"]), (3, &json!("inconclusive")), "lost at {at} s: {said}");
+        let measurements = result["measurements"].as_array().unwrap();
+        let missing: Vec<&Value> =
+            measurements.iter().filter(|m| m["complete"] == false).map(|m| &m["missing"]).collect();
+        assert!(!missing.is_empty(), "lost at {at} s: {said}");
+        assert!(missing.iter().all(|missing| missing.to_string().contains("loader-")), "lost at {at} s: {missing:?}");
+    }
 }
