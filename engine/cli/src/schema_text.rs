@@ -3,6 +3,9 @@
 use serde_json::Value;
 use wfe_core::quantity::Kind;
 
+/// The width of names, at least.
+const NAME_WIDTH: usize = 18;
+
 /// The lines of parameters, those inside of others further to the right.
 pub fn parameters(schema: &Value) -> Vec<String> {
     let mut lines = Vec::new();
@@ -19,13 +22,15 @@ pub fn outputs(schema: &Value) -> Vec<String> {
 
 fn properties(schema: &Value, depth: usize, need: &dyn Fn(&Value, bool) -> Option<String>, lines: &mut Vec<String>) {
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+    let named = || schema["properties"].as_object().into_iter().flatten();
+    let width = named().map(|(name, _)| name.chars().count()).fold(NAME_WIDTH, usize::max);
+    for (name, property) in named() {
         let facts = [Some(kind(property)), bounds(property), need(property, required.contains(&name.as_str()))];
         let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(", ");
         let indent = "  ".repeat(depth);
-        lines.push(format!("{indent}{name:18} {facts}"));
+        lines.push(format!("{indent}{name:width$} {facts}"));
         if let Some(text) = property["description"].as_str() {
-            lines.extend(text.lines().map(|line| format!("{indent}{:18} {line}", "")));
+            lines.extend(text.lines().map(|line| format!("{indent}{:width$} {line}", "")));
         }
         properties(inside(property), depth + 1, need, lines);
     }

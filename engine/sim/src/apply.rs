@@ -224,8 +224,10 @@ impl World {
             }
         }
         load.loaders.iter().for_each(|&loader| sink.expect(&name, &load::loader_name(loader)));
-        let (machines, lost) = self.fleet.loaders(self.now);
-        load.put_on(machines, lost);
+        load.machines = self.fleet.loaders(self.now);
+        for machine in load.machines.clone().iter().filter(|id| self.fleet.was_lost(id, self.now)) {
+            load.lose_machine(machine);
+        }
         self.loads.push(load);
         Ok(name)
     }

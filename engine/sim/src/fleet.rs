@@ -194,12 +194,12 @@ impl Fleet {
             .ok_or_else(|| CallError::request("unknown-machine", format!("this run has no machine `{id}`")))
     }
 
-    /// The loader machines that run, and how many were lost since all of them ran: one that was lost before was replaced.
-    pub fn loaders(&self, now: Millis) -> (Vec<String>, usize) {
+    /// The loader machines that run, and those that were lost since all of them ran: one that was lost before was replaced.
+    pub fn loaders(&self, now: Millis) -> Vec<String> {
         let loaders = self.machines.iter().filter(|m| m.role == LOADER && m.terminated_at.is_none());
         let complete = loaders.clone().map(|machine| machine.runs_at).max().unwrap_or(0);
-        let lost = loaders.clone().filter(|m| m.lost_at.is_some_and(|at| complete < at && at <= now)).count();
-        (loaders.filter(|m| m.state(now) == "running").map(|m| m.id.clone()).collect(), lost)
+        let lost = |machine: &Machine| machine.lost_at.is_some_and(|at| complete < at && at <= now);
+        loaders.filter(|m| m.state(now) == "running" || lost(m)).map(|m| m.id.clone()).collect()
     }
 
     /// The machine of that id, if it runs.

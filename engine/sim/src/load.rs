@@ -24,7 +24,7 @@ pub struct Load {
     /// How late operations start, seconds.
     pub lag: f64,
     /// The machines that its loaders run on, by turns.
-    machines: Vec<String>,
+    pub machines: Vec<String>,
     /// Its loaders that still send, from 0.
     pub loaders: Vec<u32>,
     /// What it has done.
@@ -64,16 +64,6 @@ impl Load {
     /// Whether it still sends.
     pub fn running(&self) -> bool {
         self.state == State::Running
-    }
-
-    /// Spreads its loaders by turns over machines, and over the places of those that are lost already: a loader whose
-    /// place is lost does not begin.
-    pub fn put_on(&mut self, machines: Vec<String>, lost: usize) {
-        let (there, places) = (machines.len(), machines.len() + lost);
-        self.machines = machines;
-        if places > 0 {
-            self.lose_loaders(|loader| loader as usize % places >= there);
-        }
     }
 
     /// Its loaders on that machine send no more.

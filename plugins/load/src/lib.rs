@@ -119,7 +119,7 @@ fn run(p: Parameters) -> Result<Outputs> {
         let status = alive(load.status()?)?;
         step::progress(None, doing(&status));
         if !tolerant && down(&members).is_some() {
-            stop = step::wait_stop(cluster::GRACE);
+            stop = step::wait_stop(cluster::LOST_AFTER);
             if let Some(lost) = down(&members).filter(|_| !stop) {
                 return Err(lost.lost());
             }

@@ -29,12 +29,12 @@ pub fn check(machines: &[Machine], nodes: &[Node]) -> Result<()> {
 /// Whether the nodes are those of these machines and of no others, and one of them at least is not down.
 pub fn are(machines: &[String], nodes: &[Node]) -> bool {
     let of = |machine: &String| nodes.iter().any(|node| node.machine == *machine);
-    nodes.len() == machines.len() && machines.iter().all(of) && nodes.iter().any(|node| node.state != "down")
+    nodes.len() == machines.len() && machines.iter().all(of) && nodes.iter().any(|node| !node.is_down())
 }
 
 /// Whether a node is still on its way into the cluster, and none is down.
 pub fn forming(nodes: &[Node]) -> bool {
-    nodes.iter().any(|node| node.state == "joining") && nodes.iter().all(|node| node.state != "down")
+    nodes.iter().any(|node| node.state == "joining") && nodes.iter().all(|node| !node.is_down())
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ pub fn nodes() -> Result<Vec<Node>> {
 }
 
 /// How long a node may be down before it counts as lost.
-pub const GRACE: Duration = Duration::seconds(10.0);
+pub const LOST_AFTER: Duration = Duration::seconds(10.0);
 
-/// The nodes, unless one of those that concern the caller is lost: down now and still down after [`GRACE`].
+/// The nodes, unless one of those that concern the caller is lost: down now and still down after [`LOST_AFTER`].
 ///
 /// Errors: infrastructure `node-lost`.
 pub fn nodes_unless_lost(concerns: impl Fn(&Node) -> bool) -> Result<Vec<Node>> {
@@ -27,7 +27,7 @@ pub fn nodes_unless_lost(concerns: impl Fn(&Node) -> bool) -> Result<Vec<Node>> 
     if !before.iter().any(|node| node.is_down() && concerns(node)) {
         return Ok(before);
     }
-    clock::sleep(GRACE);
+    clock::sleep(LOST_AFTER);
     let nodes = nodes()?;
     let was_down = |now: &Node| before.iter().any(|node| node.name == now.name && node.is_down());
     match nodes.iter().find(|node| node.is_down() && concerns(node) && was_down(node)) {

@@ -614,14 +614,14 @@ fn plugins() {
 
     wait-stable: Waits until nothing has been going on in the cluster for some time.
       with:
-        hold               duration, above 0, at most 30d, required
-                           So long nothing may go on.
-        steady             percent, 0 to 100 %, default 0.5 %
-                           By so much of the disk the usage of a node may change during the hold time.
-        timeout            duration, above 0, at most 30d, optional
-                           The longest wait; without it, until the step's own timeout.
+        hold                duration, above 0, at most 30d, required
+                            So long nothing may go on.
+        steady              percent, 0 to 100 %, default 0.5 %
+                            By so much of the disk the usage of a node may change during the hold time.
+        timeout             duration, above 0, at most 30d, optional
+                            The longest wait; without it, until the step's own timeout.
         tolerate_lost_nodes boolean, default false
-                           Wait on although a node is down: for tests that stop or replace nodes.
+                            Wait on although a node is down: for tests that stop or replace nodes.
       outputs:
         broken             map
                            How often each signal began to break the quiet.

@@ -187,6 +187,6 @@ fn a_lost_loader_is_never_green() {
         let missing: Vec<&Value> =
             measurements.iter().filter(|m| m["complete"] == false).map(|m| &m["missing"]).collect();
         assert!(!missing.is_empty(), "lost at {at} s: {said}");
-        assert!(missing.iter().all(|missing| missing.to_string().contains("loader-")), "lost at {at} s: {missing:?}");
+        assert!(missing.iter().all(|missing| missing.to_string().contains("loader-2")), "lost at {at} s: {missing:?}");
     }
 }
